@@ -46,10 +46,34 @@ func zeroNaN(x []float64) {
 	}
 }
 
-// owed is what narrow payloads have taken from a worker's gradients, by param, or by table and id.
+// owed is what narrow payloads have taken from a sender's gradients, by param, or by table and id.
 type owed struct {
 	dense map[string][]float64
 	rows  map[string]map[uint64][]float64
+}
+
+// debts are what a worker's senders owe, of an epoch.
+type debts struct {
+	of    []owed
+	epoch string
+}
+
+// owes is what the sender of a worker's next push owes. Nothing says which of several senders takes a push, nor whether
+// their session was the epoch's before: each copy of the twin draws that.
+func (m *model) owes(worker int, epoch string) *owed {
+	d, senders, s := &m.debts[worker], 1, m.l.Strategy.WithDefaults()
+	queues := s.SendQueueSize > 1 || s.ThreadPoolSize > 1 || s.MaxMergeVarNum > 1
+	if queues && m.l.kind() == string(strategy.ModeAsync) {
+		senders += s.ThreadPoolSize
+	}
+	begins := d.epoch != epoch && (m.noise == nil || often(m.noise, 2))
+	if d.epoch = epoch; d.of == nil || begins {
+		d.of = make([]owed, senders)
+	}
+	if m.noise == nil || senders == 1 {
+		return &d.of[0]
+	}
+	return &d.of[m.noise.IntN(senders)]
 }
 
 // narrow is what a narrow payload may do to a push, for the copies of the twin that say what rounding does: about a

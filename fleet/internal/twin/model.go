@@ -63,8 +63,8 @@ type model struct {
 	now  *state
 	work []work // of each worker
 	// sent are the steps, of all workers whose copies nobody follows, that servers were told of when all met.
-	sent int
-	owed []owed // of each worker
+	sent  int
+	debts []debts // of each worker
 
 	averages []average  // of each worker, of batch norm
 	rests    []rest     // of each worker, in a leg whose exchanges keep them
@@ -77,7 +77,7 @@ func (m *model) leg(i int, l Leg) {
 	}
 	m.ends, m.signs.leg = false, i
 	m.l, m.now, m.work = l, newState(m.p, m.noise, m.signs), make([]work, l.Workers)
-	m.owed, m.drifters, m.rests = make([]owed, l.Workers), nil, nil
+	m.debts, m.drifters, m.rests = make([]debts, l.Workers), nil, nil
 	m.averages, m.sent = nil, 0
 	for range l.Workers {
 		m.averages = append(m.averages, average{moments: m.p.Net.firstMoments()})
@@ -329,7 +329,7 @@ func (m *model) train(at string, c Call) {
 			if len(several) > 0 {
 				g := merged(several, m.l.Strategy.GradientMerge.Sum)
 				m.work[w].bad += g.guarded(m.l.Strategy.NotFinite)
-				m.now.narrow(g, m.l.Strategy.Payload, &m.owed[w])
+				m.now.narrow(g, m.l.Strategy.Payload, m.owes(w, at))
 				pushes = append(pushes, push{g, w})
 				m.pushed(w, g)
 			}

@@ -128,7 +128,7 @@ func (o *ordered) meet(m *model) {
 			for _, rows := range merged(together, true).rows {
 				m.work[e.worker].rows += int64(len(rows))
 			}
-			m.now.applyPush(m.l, together, last, &m.owed[e.worker])
+			m.now.applyPush(m.l, together, last, m.owes(e.worker, last.epoch))
 			o.own[e.worker] = append(o.own[e.worker], o.applied+1)
 			o.has(last, o.applied+1)
 		}

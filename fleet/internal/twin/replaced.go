@@ -39,7 +39,8 @@ type contest struct {
 	mu            sync.Mutex // guards what follows
 	draw          *rand.Rand
 	trains        bool
-	reached, late int             // requests until it is cut off, and those that reach the first when it goes on
+	reached, late int             // requests until it is cut off, and those that tell the first of the second
+	life          uint32          // of the second
 	know          map[string]bool // workers that have had an answer of the second
 	// cut is closed when the first is cut off, serves when the second listens, goes when the first goes on.
 	cut, serves, goes chan struct{}
@@ -116,7 +117,9 @@ func (s *seat) toSecond(req [][]byte) bool {
 	case !isClosed(s.serves):
 		return false
 	case isClosed(s.goes) && s.know[s.role] && (step || !s.Steps) && often(s.draw, 2):
-		s.late++
+		if f.ServerLife >= s.life { // else it was made before its worker knew, and is sent once more
+			s.late++
+		}
 		return false
 	}
 	return true
@@ -130,6 +133,7 @@ func (s *seat) hears(body []byte) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.life = f.ServerLife
 	if s.know[s.role] = true; len(s.know) == s.workers && !isClosed(s.goes) {
 		close(s.goes)
 	}
