@@ -40,7 +40,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 		return nil, err
 	}
 	exe := nn.NewExecutor(nodes[0].Graph())
-	sums, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil, nil)
+	sums, _, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -63,10 +63,10 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
 }
 
-// measure returns the sums of nodes over rows, one node after the other, with the spreads of the predictions in preds.
-// It passes the rows to tallies too.
+// measure returns the sums of nodes over rows, one node after the other, and the spreads of the predictions in preds. It
+// passes the rows to tallies too.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes, preds []*nn.Node,
-	tallies []*verdict.Tally) (sums []float64, err error) {
+	tallies []*verdict.Tally) (sums, spreads []float64, err error) {
 	exe.ResetMetrics()
 	fetch, apart := slices.Concat(nodes, preds), make([]check.Spread, len(preds))
 	for _, t := range tallies {
@@ -75,11 +75,11 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 	totals := make([][2]float64, len(nodes)) // of nodes that are no metrics, with their weights
 	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		out, err := exe.Eval(ctx, batch, fetch...)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for i, pred := range preds {
 			apart[i].See(pred, out[len(nodes)+i].Float32s(), exe.Examples())
@@ -104,14 +104,14 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 		}
 		s, err := exe.Sums(n)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		sums = append(sums, s...)
 	}
 	for _, s := range apart {
-		sums = append(sums, s[:]...)
+		spreads = append(spreads, s[:]...)
 	}
-	return sums, nil
+	return sums, spreads, nil
 }
 
 // valuesOf are the values of nodes, from their sums.

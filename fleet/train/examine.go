@@ -87,7 +87,7 @@ type examiner struct {
 
 // values are the values of nodes on rows, which are passed to tallies too.
 func (e *examiner) values(rows *dataset.Dataset, tallies ...*verdict.Tally) ([]float64, error) {
-	sums, err := measure(e.ctx, e.exe, rows, e.nodes, nil, tallies)
+	sums, _, err := measure(e.ctx, e.exe, rows, e.nodes, nil, tallies)
 	if err != nil {
 		return nil, err
 	}

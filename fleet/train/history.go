@@ -13,10 +13,10 @@ import (
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	pace := r.meter.drain()
 	for {
-		tallies, told := r.tests.tallies(), []float64(nil)
+		tallies, told, spreads := r.tests.tallies(), []float64(nil), []float64(nil)
 		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
 		if r.tests.rows != nil {
-			own, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside), r.tests.nodes(),
+			own, apart, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside), r.tests.nodes(),
 				r.tests.predictions(), tallies)
 			if err != nil {
 				return err
@@ -24,7 +24,7 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 			if err := r.tests.exe.Close(ctx); err != nil {
 				return err
 			}
-			sums = append(sums, own...)
+			sums, spreads = append(sums, r.tests.withSpread(own, apart)...), apart
 			for _, t := range tallies {
 				told = append(told, t.Sums...)
 			}
@@ -35,7 +35,7 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 			}
 		}
 		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Chances: told,
-			Of: r.others.beside, Pace: pace})
+			Spreads: spreads, Of: r.others.beside, Pace: pace})
 		if err != nil {
 			return err
 		}

@@ -195,6 +195,28 @@ func TestOthersRowsAreRefused(t *testing.T) {
 	})
 }
 
+// TestAWorkerThatDescribesNoRows: an evaluation with a worker of an earlier build, which sends something else first, says what to do.
+func TestAWorkerThatDescribesNoRows(t *testing.T) {
+	t.Parallel()
+	fleettest.Cluster{Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+		j := job(train.Options{})
+		j.Stdout = io.Discard
+		j.Hooks = []train.Hooks{{End: func(ctx context.Context, r *train.Run) error {
+			if f.WorkerIndex() == 1 {
+				_, err := f.AllGatherBytes(ctx, []byte("\xd7"))
+				return err
+			}
+			_, err := train.Evaluate(ctx, f, own(0, 40), j.Loss)
+			if err == nil || !strings.Contains(err.Error(), "worker 1 does not describe its rows") || !strings.Contains(err.Error(), "anew") {
+				t.Error(err)
+			}
+			return nil
+		}}}
+		_, err := j.Run(ctx, f)
+		return err
+	})
+}
+
 // TestRowsThatAreDrawn: rows that are made another way each time, or stream by, are compared by their number alone, if that is known.
 func TestRowsThatAreDrawn(t *testing.T) {
 	t.Parallel()

@@ -120,7 +120,8 @@ func sameRows(ctx context.Context, f *fleet.Fleet, call string, rows *dataset.Da
 		}
 		c := card{Worker: w}
 		if err := json.Unmarshal(text, &c.Has[0]); err != nil {
-			return fmt.Errorf("train: %s: the rows of worker %d: %w", call, w, err)
+			return fmt.Errorf("train: %s: worker %d does not describe its rows, as those of earlier builds don't: "+
+				"build all processes of the job anew: %w", call, w, err)
 		}
 		cards = append(cards, c)
 	}

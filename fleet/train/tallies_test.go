@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/nn"
 )
 
 // TestTalliesTravel: numbers come to the others as they are, bit by bit, and those of an AUC that has seen few rows in few bytes. What is
@@ -38,5 +41,30 @@ func TestTalliesTravel(t *testing.T) {
 		if err := new(tallies).GobDecode(bad); err == nil {
 			t.Errorf("%v are numbers", bad)
 		}
+	}
+}
+
+// TestMeasurementsBesideEarlierBuilds: a worker sends as many numbers as one of version 0.1.0, which refuses others, with the same meaning, and
+// takes numbers of a worker that sends no spreads apart.
+func TestMeasurementsBesideEarlierBuilds(t *testing.T) {
+	t.Parallel()
+	g := nn.NewGraph(1)
+	x, y := g.Input("x", 1), g.Input("y", 1)
+	p := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid})
+	rows := dataset.FromColumns(dataset.FloatValues("x", make([]float32, 60)), dataset.FloatValues("y", make([]float32, 60)))
+	of := tests{job: &Job{Loss: nn.Mean(nn.BinaryCrossEntropy(p, y))}, rows: rows}
+	sums, spreads, err := measure(t.Context(), nn.NewExecutor(g), rows, of.nodes(), of.predictions(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const predicted = .5
+	all := of.withSpread(slices.Clone(sums), spreads)
+	if want := append(sums, 60, 60*predicted, 60*predicted*predicted, 0); !slices.Equal(all, want) {
+		t.Errorf("%v, want %v", all, want)
+	}
+	words := []word{{Kind: measures, Sums: append([]float64{60, 0, 60, 60}, all...), Spreads: spreads}, {Kind: measures, Sums: append([]float64{60, 0, 60, 60}, all...)}}
+	e, err := of.join(words)
+	if of.warnDead(words, e); err != nil || e.Examples != 120 || math.Abs(e.Values[EvalLoss]-math.Ln2) > 1e-3 || !of.dead {
+		t.Errorf("%+v, dead %v, error %v", e, of.dead, err)
 	}
 }

@@ -17,6 +17,8 @@ type word struct {
 	Sums tallies
 	// Chances are what it has predicted and observed for two classes; a worker of an earlier version sends none.
 	Chances tallies
+	// Spreads are those of its predictions, of one task after the other; a worker of an earlier build sends none.
+	Spreads tallies
 	// Pace is its pace up to here.
 	Pace *measured
 	// Of is the number of workers that measure a share each.

@@ -220,7 +220,7 @@ func notKept(f *wire.Frame, msg *wire.Gather) error {
 // its answer keeps it. The caller holds the lock.
 func (c *gathering) differ(g *gathered, worker int, call string) error {
 	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: "+
-		"all must make the same calls in the same order",
+		"all must make the same calls in the same order, by programs of one build",
 		g.first, g.call, worker, call)
 	if !g.done && g.err == nil {
 		g.err = err
