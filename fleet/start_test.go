@@ -122,3 +122,52 @@ func TestANameThatNeverResolves(t *testing.T) {
 		})
 	}
 }
+
+// deaf is a network on which listeners return from Serve at once, with this error.
+type deaf struct {
+	transport.Transport
+	err error
+}
+
+func (n deaf) Listen(endpoint string) (transport.Listener, error) {
+	l, err := n.Transport.Listen(endpoint)
+	return deafListener{l, n.err}, err
+}
+
+type deafListener struct {
+	transport.Listener
+	err error
+}
+
+func (l deafListener) Serve(transport.Handler) error { return l.err }
+
+// TestAListenerThatServesNoMore: a transport that returns from Serve before it is closed ends its server or its rank at once, with a reason.
+func TestAListenerThatServesNoMore(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{0, 1} {
+		for _, reason := range []error{nil, errors.New("the cable is cut")} {
+			want := transport.ErrReturned.Error()
+			if reason != nil {
+				want = reason.Error()
+			}
+			synctest.Test(t, func(t *testing.T) {
+				c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Transport: deaf{transport.NewMemory(), reason}}}
+				began := time.Now()
+				all := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					if servers > 0 && f.IsWorker() {
+						return nil
+					}
+					return trial.Training{Strategy: strategy.Sync(), To: 3, Ahead: true}.Run(ctx, f)
+				})
+				for role, err := range all {
+					if err == nil && servers == 0 || err != nil && !strings.Contains(err.Error(), "stopped listening: "+want) {
+						t.Errorf("%s: %v, want %s", role, err, want)
+					}
+				}
+				if took := time.Since(began); len(all) == 0 || took > time.Minute {
+					t.Errorf("%d servers: it took %v: %v", servers, took, all)
+				}
+			})
+		}
+	}
+}

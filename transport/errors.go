@@ -14,6 +14,9 @@ var ErrRefused = errors.New("refused")
 // (FastHTTP.MaxInFlight). It comes with [ErrUnreachable], for no handler saw the request; send it again later.
 var ErrBusy = errors.New("server busy")
 
+// ErrReturned says that a listener has returned from Serve before its Close, without an error.
+var ErrReturned = errors.New("the transport's Serve has returned before Close")
+
 // failed names the endpoint in an error of a call.
 func failed(endpoint string, err error) error {
 	return fmt.Errorf("transport: call %s: %w", endpoint, err)

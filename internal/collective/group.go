@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -95,9 +96,8 @@ func New(ctx context.Context, c Config) (*Group, error) {
 	g.life, g.end = context.WithCancelCause(context.Background())
 	g.link = &link{members: g.members, transport: c.Transport, life: g.life}
 	g.serving.Go(func() {
-		if err := l.Serve(g.handle); err != nil {
-			g.fail(fmt.Errorf("collective: rank %d: %w", c.Rank, err))
-		}
+		err := l.Serve(g.handle)
+		g.fail(fmt.Errorf("collective: rank %d stopped listening: %w", c.Rank, cmp.Or(err, transport.ErrReturned)))
 	})
 	return g, nil
 }

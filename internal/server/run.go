@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -294,7 +295,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		case <-ctx.Done():
 			return fmt.Errorf("server %d: %w", s.c.Index, context.Cause(ctx))
 		case err := <-served:
-			return fmt.Errorf("server %d stopped listening: %w", s.c.Index, err)
+			return fmt.Errorf("server %d stopped listening: %w", s.c.Index, cmp.Or(err, transport.ErrReturned))
 		}
 	}
 }
