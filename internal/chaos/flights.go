@@ -64,7 +64,7 @@ func (s *stage) flightsArgs(p plan, dir string) []string {
 		"/out",
 		"-strategy=" + more + "}"}
 	if p.mode == strategy.ModeGeo {
-		args = append(args, "-rows=20000", "-epochs=5", "-batch=16", "-lr=0.03", "-k_steps=2")
+		args = append(args, "-rows=20000", "-epochs=5", "-batch=16", "-lr=0.005", "-k_steps=2")
 	} else {
 		args = append(args, "-rows=40000", "-epochs=6", "-batch=128")
 	}
@@ -74,13 +74,16 @@ func (s *stage) flightsArgs(p plan, dir string) []string {
 	return args
 }
 
-var aucLine = regexp.MustCompile(`test AUC (\S+)`)
+// aucLine matches the end of an evaluation's line.
+var aucLine = regexp.MustCompile(`(?m)test AUC \S+$`)
 
 // model reads the model of a job of flights; it returns false if there is none.
 func (o *outcome) model() bool {
-	if o.auc = aucLine.FindString(o.stdout); o.auc == "" || o.code != 0 {
+	all := aucLine.FindAllString(o.stdout, -1)
+	if len(all) == 0 || o.code != 0 {
 		return false
 	}
+	o.auc = all[len(all)-1] // of the model, which is that of the last step
 	var err error
 	o.bits, err = os.ReadFile(filepath.Join(o.dir, "out", "model", "weights.safetensors"))
 	return err == nil

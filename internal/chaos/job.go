@@ -17,7 +17,7 @@ import (
 )
 
 // bound is how long a job may take, with all events.
-const bound = 90 * time.Second
+const bound = 4 * time.Minute
 
 // job is a job under fleetrun, which is started again if it was ended itself.
 type job struct {
