@@ -63,8 +63,8 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
 }
 
-// measure returns the sums of nodes over rows, one node after the other, and the spreads of the predictions in preds. It
-// passes the rows to tallies too.
+// measure returns the sums of nodes over rows, one node after the other, and the spreads of the predictions in preds.
+// It passes the rows to tallies too.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes, preds []*nn.Node,
 	tallies []*verdict.Tally) (sums, spreads []float64, err error) {
 	exe.ResetMetrics()

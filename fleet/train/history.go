@@ -16,8 +16,8 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 		tallies, told, spreads := r.tests.tallies(), []float64(nil), []float64(nil)
 		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
 		if r.tests.rows != nil {
-			own, apart, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside), r.tests.nodes(),
-				r.tests.predictions(), tallies)
+			own, apart, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside),
+				r.tests.nodes(), r.tests.predictions(), tallies)
 			if err != nil {
 				return err
 			}
