@@ -123,13 +123,17 @@ func (p Program) times() float64 {
 	return 40
 }
 
-// repeats are epochs of a leg in which dropout drew what it had drawn in another, or for another worker.
+// repeats are epochs of a job in which dropout drew what it had drawn in another, or for another worker.
 func (p Program) repeats(saw Seen) (all []string) {
-	for _, l := range p.Legs {
-		if slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Do == load }) {
-			continue // which goes back to the steps before
+	drew, names := [][]float64(nil), []string(nil)
+	for i, l := range p.Legs {
+		if i == 0 || !l.keepsSteps(p.Legs[i-1]) {
+			drew, names = nil, nil
 		}
-		drew, names := [][]float64(nil), []string(nil)
+		if slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Do == load }) {
+			drew, names = nil, nil // it goes back to the steps before
+			continue
+		}
 		for _, c := range l.Calls {
 			for w := range c.Batches {
 				var kept []float64
@@ -147,6 +151,13 @@ func (p Program) repeats(saw Seen) (all []string) {
 		}
 	}
 	return all
+}
+
+// keepsSteps says whether a leg counts steps from where the one before has ended.
+func (l Leg) keepsSteps(before Leg) bool {
+	n := len(before.Calls)
+	return n > 0 && before.Calls[n-1].Do == save && l.From.Dir == before.Calls[n-1].Dir &&
+		len(before.Calls[n-1].Only)+len(l.From.Only) == 0 && !l.From.WeightsOnly && l.From.How != "worker"
 }
 
 // disagree are copies of workers that differ from what was published, where all are to be one.
