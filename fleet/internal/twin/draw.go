@@ -71,8 +71,26 @@ func Draw(seed uint64) Program {
 		p.Legs[i].Misused = often(late, 4)
 	}
 	p.drawReplaced(rand.New(rand.NewPCG(seed, 34)))
+	p.drawUnused(rand.New(rand.NewPCG(seed, 36)))
 	p.name()
 	return p
+}
+
+// drawUnused has some programs give every param a rule by its name, beside one for others that are none.
+func (p *Program) drawUnused(r *rand.Rand) {
+	bound := func(l Leg) bool { return l.copies() || l.drifts() } // to rules that all others have too
+	if !often(r, 4) || slices.ContainsFunc(p.Legs, bound) {
+		return
+	}
+	other := Rule{Kind: pick(r, "sgd", "adam", "ftrl"), LR: 0.05}
+	for i := range p.Legs {
+		rules := &p.Legs[i].Rules
+		by := maps.Clone(rules.By)
+		for _, name := range p.Net.params() {
+			by[name] = rules.Of(name)
+		}
+		rules.All, rules.By = other, by
+	}
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }

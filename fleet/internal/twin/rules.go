@@ -1,6 +1,8 @@
 package twin
 
 import (
+	"cmp"
+
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
@@ -42,6 +44,13 @@ func (r Rules) Of(name string) Rule {
 	}
 	return r.All
 }
+
+// called are the names of rules whose kind has another.
+var called = map[string]string{"decayed": "decayed_adagrad", "lars": "lars_momentum", "naive": "sparse_naive",
+	"shared": "sparse_adagrad", "std": "std_adagrad", "rowadam": "sparse_adam", "twoadam": "sparse_shared_adam"}
+
+// called is the rule's name, as the door says it.
+func (r Rule) called() string { return cmp.Or(called[r.Kind], r.Kind) }
 
 // dense and row rules by kind, as the door takes them.
 var rules = map[string]func(r Rule, s lr.Schedule) optimizer.Rule{

@@ -150,7 +150,7 @@ func (r *role) inspect(ctx context.Context, at, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := whole(ctx, dir); err != nil {
+	if err := errors.Join(whole(ctx, dir), r.l.Rules.described(d)); err != nil {
 		return err
 	}
 	if r.l.rounds() || r.l.copies() {
@@ -162,6 +162,19 @@ func (r *role) inspect(ctx context.Context, at, name string) error {
 	for _, p := range d.Params {
 		if p.Embedding {
 			r.see([]float64{float64(p.Rows), float64(p.Waiting)}, "%s has saved of %s", at, p.Name)
+		}
+	}
+	return nil
+}
+
+// described says where a checkpoint is described as of other rules.
+func (r Rules) described(d checkpoint.Description) error {
+	if d.Rule != r.All.called() {
+		return fmt.Errorf("the rule of %s is called %q, want %q", d.Dir, d.Rule, r.All.called())
+	}
+	for _, p := range d.Params {
+		if want := r.Of(p.Name).called(); p.Rule != "" && p.Rule != want {
+			return fmt.Errorf("the rule of %s in %s is called %q, want %q", p.Name, d.Dir, p.Rule, want)
 		}
 	}
 	return nil

@@ -30,6 +30,8 @@ func (p Program) Features() (options, events []string) {
 			o[name] = o[name] || set
 		}
 		l.Rules.features(o)
+		ruled := func(name string) bool { _, own := l.Rules.By[name]; return !own }
+		o["a rule that no param has"] = o["a rule that no param has"] || !slices.ContainsFunc(p.Net.params(), ruled)
 		if i > 0 {
 			e["restart"] = true
 			e["restart on other servers"] = e["restart on other servers"] || l.Servers != p.Legs[i-1].Servers
