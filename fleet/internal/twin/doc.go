@@ -38,6 +38,7 @@
 //	serve.go     services that score what is published
 //	tap.go       the order in which requests arrive
 //	trips.go     how many requests the steps of an epoch take
+//	sizes.go     how many bytes ids take in them
 //
 // The model shares no code with what it judges, and has one float64 for each number:
 //

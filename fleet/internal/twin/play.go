@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -61,12 +63,16 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		if l.Reads = reads; l.ordered() && !l.mortal() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
+		run.log.begins = nil
 		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
 		if run.order != nil {
 			run.saw.orders[i] = run.order.events
 		}
 		if err == nil && run.log.old {
 			err = errors.New("what it begins from is taken for an earlier version's")
+		}
+		if err == nil {
+			err = run.begun(l)
 		}
 		if err != nil {
 			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.last(12))
@@ -131,17 +137,45 @@ type Seen struct {
 type lines struct {
 	mu sync.Mutex
 	strings.Builder
-	old bool // a role took what it began from for an earlier version's
+	old    bool     // a role took what it began from for an earlier version's
+	begins []string // what servers say that they begin from
 }
 
 func (l *lines) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.old = l.old || bytes.Contains(b, []byte("of an earlier version"))
+	if _, says, is := bytes.Cut(b, []byte(`msg="begins from `)); is {
+		quoted, _ := strconv.QuotedPrefix(`"` + string(says))
+		text, _ := strconv.Unquote(quoted)
+		l.begins = append(l.begins, text)
+	}
 	if bytes.Contains(b, []byte("level=INFO")) {
 		return len(b), nil
 	}
 	return l.Builder.Write(b)
+}
+
+// begun says where servers of a leg say that they begin from something else than it does.
+func (r *run) begun(l Leg) error {
+	r.log.mu.Lock()
+	defer r.log.mu.Unlock()
+	if l.Servers == 0 || l.mortal() || l.returns() || l.From.Dir == "" || l.From.How == "worker" {
+		return nil
+	}
+	what := "everything"
+	if l.From.WeightsOnly {
+		what = "weights"
+	}
+	if len(l.From.Only) > 0 {
+		what += fmt.Sprintf(" of params %q", l.From.Only)
+	}
+	want := fmt.Sprintf("%s (%s)", r.at(l.From.Dir), what)
+	other := func(said string) bool { return said != want }
+	if len(r.log.begins) < l.Servers || slices.ContainsFunc(r.log.begins, other) {
+		return fmt.Errorf("servers say that they begin from %q, want %q", r.log.begins, want)
+	}
+	return nil
 }
 
 // watch notes how many events there were before a sight and behind it.
@@ -232,6 +266,9 @@ func (r *run) leg(i int, l Leg) error {
 			continue
 		}
 		way := &trips{Transport: r.way(l, maker, base)}
+		if l.sized() {
+			way.lists = map[int]*listed{}
+		}
 		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
 		if err != nil {
 			return err

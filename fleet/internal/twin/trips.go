@@ -4,22 +4,38 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
-// trips is a process's way to the network, which counts its calls.
+// trips is a process's way to the network, which counts its calls, and the ids in them.
 type trips struct {
 	transport.Transport
 	made atomic.Int64
+
+	mu    sync.Mutex      // guards lists
+	lists map[int]*listed // by param, nil in legs that sized does not judge
 }
 
 // Call implements [transport.Transport].
 func (t *trips) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
 	t.made.Add(1)
+	if t.lists != nil {
+		t.mu.Lock()
+		list(req, t.lists)
+		t.mu.Unlock()
+	}
 	return t.Transport.Call(ctx, endpoint, req, read)
+}
+
+// differs notes what a process takes of the network that Explain does not say.
+func (r *role) differs(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.saw.trips = append(r.saw.trips, fmt.Sprintf(format, args...))
 }
 
 // tripped compares the calls of the steps behind the first of an epoch with what Explain says of them.
@@ -38,10 +54,7 @@ func (r *role) tripped(at string, c Call, calls []int64) error {
 		want += s.Trips * float64(last)
 	}
 	if got := float64(calls[last] - calls[0]); math.Abs(got-want) > 0.01 {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		wrong := fmt.Sprintf("%s: %v calls for %d steps, explained are %v", at, got, last, want)
-		r.saw.trips = append(r.saw.trips, wrong)
+		r.differs("%s: %v calls for %d steps, explained are %v", at, got, last, want)
 	}
 	return nil
 }

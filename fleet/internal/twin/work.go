@@ -67,6 +67,9 @@ func (r *role) work(ctx context.Context) (failed error) {
 		}
 		r.see([]float64{factor}, "%s rate", at)
 	}
+	if err := r.sized(at); err != nil {
+		return err
+	}
 	s := r.f.Stats()
 	r.see([]float64{float64(s.Work.Examples)}, "%s worker %d trains examples", at, r.worker)
 	if c := s.Counts; !r.l.copies() {
