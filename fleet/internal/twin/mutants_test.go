@@ -31,6 +31,9 @@ var equivalents = map[[3]string]string{
 		"that has the id: where one differs both do",
 	{"internal/checkpoint/hold.go", `_, err = h.file.WriteAt(fmt.Appendf(nil, "%-*s\n", ownerBytes-1, text), 0)`,
 		"+ for -"}: "two more spaces end a text that is read as JSON",
+	{"internal/session/lockstep.go", "w.round.Resume(r)", "a statement left out"}: "in step no worker joins behind the " +
+		"first round: of one that has pushed, or ended an epoch, no other life goes on, and the others wait for one that " +
+		"has not",
 }
 
 // equivalent says why a mutant is none; "" where it changes something.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/internal/twin"
@@ -54,6 +55,9 @@ func TestJobs(t *testing.T) {
 	}
 }
 
+// longest is how long a program may take where the first that fails is looked for; most take a tenth of a second.
+const longest = 4 * time.Minute
+
 // follows counts programs in which the twin took another sign than its own.
 var follows atomic.Int64
 
@@ -73,6 +77,10 @@ func TestPrograms(t *testing.T) {
 // play plays the job of a seed, and says what is wrong with it.
 func play(t *testing.T, seed uint64) (passes bool) {
 	p := twin.Draw(seed)
+	if *first {
+		hangs := func() { panic(fmt.Sprintf("FLEET_SEED=%d: it hangs, or takes longer than %v", seed, longest)) }
+		defer time.AfterFunc(longest, hangs).Stop()
+	}
 	wrong := judge(t, p)
 	if len(wrong) == 0 {
 		return true
