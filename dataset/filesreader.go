@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/gofleet/gofleet/internal/panics"
 )
 
 // filesReader is one pass over files.
@@ -70,11 +72,11 @@ func parseRow(p Parser, line []byte, t *Table, h *head, at int) error {
 }
 
 // parseLine calls ParseLine of a parser, which may be the program's own, and returns its panic as an error, so that the
-// message names the line.
+// message names the line of the file and the line of the parser.
 func parseLine(p Parser, line []byte, row Row) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("the parser %T panicked: %v", p, v)
+			err = panics.Error(fmt.Sprintf("the parser %T", p), v)
 		}
 	}()
 	return p.ParseLine(line, row)

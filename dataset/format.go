@@ -11,7 +11,7 @@ type Format interface {
 // Parser turns the lines of one file into rows. It is used by one goroutine.
 type Parser interface {
 	// ParseLine sets row, which is zeros before, from a line without its line end. The slice is valid until ParseLine
-	// returns. A bad line is reported as a [*LineError].
+	// returns. A bad line is reported as a [*LineError]; a panic becomes an error that names the line.
 	ParseLine(line []byte, row Row) error
 }
 

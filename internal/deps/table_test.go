@@ -10,7 +10,7 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"internal/rules", "optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped"},
+	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics"},
 	"dataset/parquet": {"dataset", "internal/categories", "internal/derived", "internal/files"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
@@ -52,7 +52,7 @@ var house = map[string][]string{
 	"internal/session":      {"internal/backend", "internal/exchange", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/rules", "internal/table", "internal/wire", "optimizer", "strategy"},
 	"internal/client": {"internal/awake", "internal/backend", "internal/checkpoint", "internal/count", "internal/cut", "internal/exchange", "internal/files", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/session",
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
-	"internal/update":       {"internal/gradient", "internal/layout", "internal/rules", "internal/table", "optimizer", "strategy"},
+	"internal/update":       {"internal/gradient", "internal/layout", "internal/panics", "internal/rules", "internal/table", "optimizer", "strategy"},
 	"internal/roster":       {"internal/mode", "internal/progress", "internal/wire"},
 	"internal/server/state": {"internal/awake", "internal/cut", "internal/journal", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/profiled", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},

@@ -1,13 +1,10 @@
 package update
 
 import (
-	"fmt"
-	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 
 	"github.com/gofleet/gofleet/internal/gradient"
+	"github.com/gofleet/gofleet/internal/panics"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -28,17 +25,9 @@ func (t *Tables) Apply(u *Update) (dropped int, err error) {
 // caught turns the panic of a rule, which may be the program's own, into the error of the update, with its line. The
 // job then fails, and every role learns why.
 func caught(err *error) {
-	v := recover()
-	if v == nil {
-		return
+	if v := recover(); v != nil {
+		*err = panics.Error("the update rule", v)
 	}
-	var pcs [32]uintptr
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
-	f, more := frames.Next()
-	for more && strings.HasPrefix(f.Function, "runtime.") {
-		f, more = frames.Next()
-	}
-	*err = fmt.Errorf("the update rule panicked: %v (%s, %s:%d)", v, f.Function, filepath.Base(f.File), f.Line)
 }
 
 // change applies an update's gradient to the tables, unless there is an error, and finishes its step.
