@@ -26,7 +26,7 @@ type AttentionOptions struct {
 
 // Attention is multi-head attention (Vaswani et al., 2017): Softmax(q·kᵀ/√d)·v in each head, where q, k and v are
 // linear layers of query, of shape [N Q D], and of key and value, of shapes [N L …]; then a linear layer of all heads.
-// The shape is [N Q Size]. A query of itself is Attention(x, x, x, o).
+// The shape is [N Q Size]. Self-attention is Attention(x, x, x, o).
 func Attention(query, key, value *Node, o AttentionOptions) *Node {
 	in := []*Node{query, key, value}
 	if slices.ContainsFunc(in, missing) {
@@ -92,17 +92,17 @@ type TransformerOptions struct {
 	// add to x. Its Name, or else transformer_0 and so on, names the block: its parameters are
 	// Name.attention.query.w_0, Name.fc_0.w_0, Name.norm_0.w_0 and so on.
 	Attention AttentionOptions
-	// Hidden is the size of the layer between the two that follow the attention; 0 is four times the last dimension of
-	// x.
+	// Hidden is the number of units between the two linear layers after the attention; 0 means four times the last
+	// dimension of x.
 	Hidden int
-	// Act follows that layer; nil is ReLU.
+	// Act follows the first of the two; nil means ReLU.
 	Act func(*Node) *Node
 	// NormFirst normalises the input of each half instead of its output.
 	NormFirst bool
 }
 
-// TransformerEncoder is a block of an encoder (Vaswani et al., 2017): x plus its attention to itself, then that plus
-// two linear layers of each place, each with a layer norm. Its shape is that of x, [N L D].
+// TransformerEncoder is a block of an encoder (Vaswani et al., 2017): x plus its attention to itself, then the sum plus
+// two linear layers at each position; both halves have a layer norm. The shape is that of x, [N L D].
 func TransformerEncoder(x *Node, o TransformerOptions) *Node {
 	if missing(x) || len(x.shape) != 3 {
 		return Attention(x, x, x, o.Attention)
@@ -141,8 +141,8 @@ func (o TransformerOptions) add(x *Node, norm string, half func(*Node) *Node) *N
 	return y
 }
 
-// PositionalEmbedding adds a trained row to each place of x, of shape [N L D], the same for all examples. Empty o.Name
-// means positions_0.w_0 and so on; its default o.Init is that of [Graph.Parameter].
+// PositionalEmbedding adds a trained row to each position of x, of shape [N L D], the same rows for all examples. Empty
+// o.Name means positions_0.w_0 and so on; its default o.Init is that of [Graph.Parameter].
 func PositionalEmbedding(x *Node, o ParameterOptions) *Node {
 	if missing(x) {
 		return apply("", add{}, x)

@@ -26,8 +26,8 @@ const (
 // has the counts.
 func AUC(pred, label *Node) *Node { return AUCOf(pred, label, fineThresholds) }
 
-// AUCOf is [AUC] of thresholds+1 buckets that are even in the score, ⌊p·thresholds⌋, but for 65535, which is AUC. The
-// original's has 4095 thresholds; where events are rare it is some hundredths off.
+// AUCOf is [AUC] with thresholds+1 buckets of equal width, ⌊p·thresholds⌋; with 65535 it is AUC itself. The original's
+// auc has 4095 thresholds, and can be off by some hundredths where events are rare.
 func AUCOf(pred, label *Node, thresholds int) *Node {
 	return apply("", auc{Thresholds: &thresholds}, pred, label)
 }
@@ -126,8 +126,8 @@ func (c *cell) positive(i int) bool {
 
 // Histogram counts scores by bucket and label, for AUC.
 type Histogram struct {
-	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·thresholds⌋, of
-	// which there is one more than thresholds; where there are 65,536, in the buckets of [AUC].
+	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·(buckets−1)⌋ of a
+	// probability p or, if there are 65,536, in the buckets of [AUC].
 	Pos, Neg []int64
 
 	from, to int // the buckets of AUC with counts

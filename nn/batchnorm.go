@@ -13,8 +13,8 @@ import (
 // An evaluation takes moving averages of mean and variance instead, which are frozen parameters Name.w_1 and Name.w_2.
 // No rule changes them: training moves them in the executor by moving·momentum + batch·(1−momentum). A channel whose
 // mean or variance is not finite in a batch moves nothing. The executor hands them to a trainer that has a method
-// SetDense(name string, w []float32) error after each step; all executors go on from what was handed over last. In a
-// fleet each worker has its own, until workers meet (at a barrier, in a gather, at the evaluations of fleet/train):
+// SetDense(name string, w []float32) error after each step; all executors continue from the values handed over last. In
+// a fleet each worker has its own, until workers meet (at a barrier, in a gather, at the evaluations of fleet/train):
 // then all have the mean. A saved model has the averages of the worker that saves.
 func BatchNorm(x *Node, o NormOptions) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {

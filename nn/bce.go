@@ -13,7 +13,7 @@ func BinaryCrossEntropy(pred, label *Node) *Node {
 }
 
 // BinaryCrossEntropyWithLogits is [BinaryCrossEntropy] of Sigmoid(x), computed without leaving the range of float32:
-// max(x,0) − x·label + ln(1+e^−|x|), element by element. label is that of [LogLoss].
+// max(x,0) − x·label + ln(1+e^−|x|), element by element. label is as in [LogLoss].
 func BinaryCrossEntropyWithLogits(x, label *Node) *Node {
 	return apply("", binaryCrossEntropyWithLogits{}, x, label)
 }

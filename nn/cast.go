@@ -7,8 +7,8 @@ import (
 
 // Cast is x with elements of another type, of the same shape; x itself when they are of that type already. Int64
 // becomes the nearest float32, which is the same number up to 2²⁴; float32 is cut to whole numbers, towards 0, and has
-// to be one that int64 can hold. No gradient passes. Ids that an embedding looks up are fed: a cast has none, since the
-// rows of a step are brought before anything is computed.
+// to be one that int64 can hold. No gradient passes. An embedding can't look up the result of a Cast: its ids are fed,
+// since the rows of a step are pulled before anything is computed.
 func Cast(x *Node, to DType) *Node {
 	if x != nil && !x.bad && !varies(x) && !isTable(x) && to == x.dtype() {
 		return x

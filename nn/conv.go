@@ -14,7 +14,7 @@ type ConvOptions struct {
 	Name string
 	// Kernel is the height of a filter, and its width unless Width says another.
 	Kernel, Width int
-	// Stride is the distance of two positions; 0 is 1.
+	// Stride is the distance of two positions; 0 means 1.
 	Stride int
 	// Padding is the number of zeros on each side. Along a dimension in which the kernel is 1 there are none.
 	Padding int
@@ -28,9 +28,9 @@ type ConvOptions struct {
 	Groups int
 	// Act is applied to the result; nil means nothing.
 	Act func(*Node) *Node
-	// Init gives the filters' initial values; nil is KaimingNormal.
+	// Init gives the filters' initial values; nil means KaimingNormal.
 	Init optimizer.Initializer
-	// BiasInit gives the bias' initial values; nil is zero.
+	// BiasInit gives the bias' initial values; nil means zero.
 	BiasInit optimizer.Initializer
 	// NoBias leaves the bias out.
 	NoBias bool

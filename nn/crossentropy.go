@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// CrossEntropy is −ln of the probability that pred gives to the label, one number an example: shape [N 1]. pred is a
-// Softmax of shape [N classes], label int64 of shape [N 1] (or [N]) and below classes. A probability under 1.2e-38
-// counts as that, and has no useful gradient: where that can happen, take [SoftmaxWithCrossEntropy] of what goes into
-// the Softmax.
+// CrossEntropy is −ln of the probability that pred gives to the label, one number for each example: shape [N 1]. pred
+// is a Softmax of shape [N classes], label int64 of shape [N 1] (or [N]) and below classes. A probability under 1.2e-38
+// counts as that, and has no useful gradient: where that can happen, use [SoftmaxWithCrossEntropy] of the logits.
 func CrossEntropy(pred, label *Node) *Node {
 	return apply("", crossEntropy{}, pred, label)
 }

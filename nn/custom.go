@@ -41,9 +41,9 @@ type OpCall struct {
 
 // OpValue is an input or the result of an Op, row-major.
 type OpValue struct {
-	Shape []int // Rows first, but for parameters and what is computed from them alone
+	Shape []int // Rows first, except for parameters and values computed only from them
 	Value []float32
-	Grad  []float32 // nil in Forward, and of an input that wants none or has it in another call
+	Grad  []float32 // nil in Forward, and for an input that needs none or gets it in another call
 }
 
 // Keep returns memory for n numbers that Forward can fill for Backward of the same examples.

@@ -7,9 +7,9 @@ type DINOptions struct {
 	// Name names the unit: its parameters are Name.fc_0.w_0 and so on, the last layer's Name.score.w_0. Empty means
 	// din_0 and so on.
 	Name string
-	// Hidden are the sizes of the layers that score a row; nil is 80 and 40.
+	// Hidden are the sizes of the layers that score a row; nil means 80 and 40.
 	Hidden []int
-	// Act follows each of them; nil is [Dice].
+	// Act follows each of them; nil means [Dice].
 	Act func(*Node) *Node
 	// Softmax normalises the weights of an example's rows to a distribution. By default the weights are the scores
 	// themselves, so that more matching rows give a larger sum.
@@ -18,7 +18,7 @@ type DINOptions struct {
 
 // DIN is the local activation unit of a deep interest network (Zhou et al., 2018): the sum of rows, of shape [N L D],
 // each times a weight that layers compute from [q, k, q−k, q·k], k being the row and q the query, of shape [N D]. mask,
-// of shape [N L], is 0 where there is no row; nil is none. The shape is [N D], 0 for an example without rows. The
+// of shape [N L], is 0 where there is no row; nil means none. The shape is [N D], 0 for an example without rows. The
 // statistics of Dice include the rows that are left out.
 func DIN(query, rows, mask *Node, o DINOptions) *Node {
 	if missing(query) || missing(rows) {

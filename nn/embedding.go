@@ -21,7 +21,7 @@ type EmbeddingOptions struct {
 	// PaddingIdx is the padding id: it reads as zeros, is never trained, and may be outside the height. nil means none;
 	// new(int64(0)) pads with 0.
 	PaddingIdx *int64
-	// Init gives a row its values before its first update; nil is XavierUniform for a table with a height, and ±0.05
+	// Init gives a row its values before its first update; nil means XavierUniform for a table with a height, and ±0.05
 	// uniform for an open one.
 	Init optimizer.Initializer
 	// Entry decides which ids get a row; the zero value lets all in.
@@ -31,7 +31,7 @@ type EmbeddingOptions struct {
 	// Click there are no clicks; without both, each step is one impression of the rows that it touches. They are not
 	// part of a saved model.
 	Show, Click *Node
-	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 is no bound.
+	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 means no bound.
 	MaxBytes int64
 }
 

@@ -10,7 +10,8 @@ import (
 // [AbsoluteError] is the loss.
 func MAE(pred, label *Node) *Node { return apply("", mae{}, pred, label) }
 
-// MSE is the mean squared error (pred−label)², of what [MAE] is the mean absolute error; [SquareError] is the loss.
+// MSE is the mean squared error (pred−label)² of the elements of which [MAE] is the mean absolute error; [SquareError]
+// is the loss.
 func MSE(pred, label *Node) *Node { return apply("", mse{}, pred, label) }
 
 // RMSE is the root of [MSE].

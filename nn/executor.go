@@ -24,7 +24,7 @@ type Executor struct {
 	minimised []*optimizer.Param // of the session, in the objective's order
 	shows     func([]*optimizer.Param, *optimizer.Step)
 
-	working atomic.Bool // a step or an evaluation is made
+	working atomic.Bool // a step or an evaluation is under way
 	session optimizer.Session
 	cores   cores
 	looking *looking         // reads rows beside the loss; nil until a step has rows that the session does not read

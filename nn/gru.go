@@ -5,14 +5,14 @@ import "github.com/gofleet/gofleet/internal/kernels"
 // GRUOptions describe a gated recurrent unit.
 type GRUOptions = RecurrentOptions
 
-// GRU reads the places of x, of shape [N L D], one after the other, with a state h of so many numbers, from 0 on (Cho
-// et al., 2014, with the reset behind the product, as cuDNN, PyTorch and Keras have it):
+// GRU reads the positions of x, of shape [N L D], one after the other, with a state h of size numbers that begins at 0
+// (Cho et al., 2014, with the reset gate after the product, as in cuDNN, PyTorch and Keras):
 //
 //	r, z = Sigmoid(x·Wr + br + h·Ur + cr), Sigmoid(x·Wz + bz + h·Uz + cz)
 //	h'   = (1−z)·Tanh(x·Wn + bn + r·(h·Un + cn)) + z·h
 //
-// The result is the state after each place, of shape [N L size]; the last, Slice(y, 1, L-1, L), is that after all. W of
-// shape [D 3·size] and U of shape [size 3·size] have the columns of r, z and n, in this order.
+// The result y is the state after each position, of shape [N L size]; Slice(y, 1, L-1, L) is the last state. W of shape
+// [D 3·size] and U of shape [size 3·size] have the columns of r, z and n, in this order.
 func GRU(x *Node, size int, o GRUOptions) *Node { return o.recur(gru{}, x, size) }
 
 type gru struct{}

@@ -7,7 +7,7 @@ import (
 
 // FocalLoss is −α·(1−p)^γ·ln p of the probability p that Sigmoid(x) gives to the label, element by element: examples
 // that are already classified correctly count little (Lin et al., 2017, who use γ = 2 and α = 0.25). alpha is the
-// weight of positive labels and 1−alpha that of others; 0 weighs neither. label is that of [LogLoss].
+// weight of positive labels and 1−alpha that of others; 0 means no weights. label is as in [LogLoss].
 func FocalLoss(x, label *Node, gamma, alpha float32) *Node {
 	return apply("", focal{Gamma: gamma, Alpha: alpha}, x, label)
 }
@@ -16,15 +16,15 @@ func FocalLoss(x, label *Node, gamma, alpha float32) *Node {
 // is any score, label that of [LogLoss].
 func Hinge(x, label *Node) *Node { return apply("", hinge{}, x, label) }
 
-// Contrastive is label·d² + (1−label)·max(0, margin−d)², element by element, of distances d: what belongs together has
-// the label 1, and other pairs are pushed a margin apart (Hadsell et al., 2006, without the factor ½). label is that of
-// [LogLoss].
+// Contrastive is label·d² + (1−label)·max(0, margin−d)², element by element, of distances d: pairs that belong together
+// have the label 1, and other pairs are pushed a margin apart (Hadsell et al., 2006, without the factor ½). label is as
+// in [LogLoss].
 func Contrastive(distance, label *Node, margin float32) *Node {
 	return apply("", contrastive{Margin: margin}, distance, label)
 }
 
-// BPR is −ln σ(positive − negative), element by element: the pair of a positive's score and a negative's in the right
-// order (Bayesian personalised ranking; Rendle et al., 2009). Its Mean is minimised.
+// BPR is −ln σ(positive − negative), element by element: a loss for the order of the score of a positive and that of a
+// negative (Bayesian personalised ranking; Rendle et al., 2009). Its Mean is minimised.
 func BPR(positive, negative *Node) *Node { return Softplus(Subtract(negative, positive)) }
 
 // eachLabel sets the value to f of each element of the first input and its label.

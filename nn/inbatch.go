@@ -11,7 +11,7 @@ import (
 
 // InBatchOptions change an [InBatchSoftmax].
 type InBatchOptions struct {
-	// Temperature divides the scores; 0 is 1.
+	// Temperature divides the scores; 0 means 1.
 	Temperature float32
 	// LogQ is a float32 feed of shape [N 1]: the logarithm of how often each item is in a batch, as [Frequencies]
 	// estimates it. It is subtracted from the item's scores; without it frequent items score too low, since they are
@@ -28,8 +28,8 @@ type InBatchOptions struct {
 //
 //	ln Σⱼ exp(sᵢⱼ) − sᵢᵢ
 //
-// over the items j whose id is another than i's, and i itself (Yi et al., 2019). It is 0 where no other item is left.
-// The negatives come from one worker's own batch, or from one thread's.
+// over i itself and the items j with another id (Yi et al., 2019). It is 0 if there is no other item. The negatives
+// come from one worker's own batch, or from one thread's.
 func InBatchSoftmax(user, item *Node, o InBatchOptions) *Node {
 	in := []*Node{user, item}
 	for _, n := range []*Node{o.LogQ, o.IDs} {

@@ -20,10 +20,10 @@ func FM(fields *Node) *Node {
 type CrossOptions struct {
 	// Name names the network: its parameters are Name.fc_0.w_0, Name.fc_0.b_0 and so on. Empty means cross_0 and so on.
 	Name string
-	// Layers is how many there are; 0 is 1.
+	// Layers is how many there are; 0 means 1.
 	Layers int
 	// Rank is that of a layer's weights, which are then a product of two narrow matrices, the first without a bias; 0
-	// is full.
+	// means full.
 	Rank int
 }
 

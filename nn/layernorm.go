@@ -13,7 +13,7 @@ type NormOptions struct {
 	// Name names the layer: its parameters are Name.w_0 (scale) and Name.b_0 (shift). Empty means layer_norm_0 and so
 	// on, or batch_norm_0.
 	Name string
-	// Epsilon is added to the variance; 0 is 1e-5.
+	// Epsilon is added to the variance; 0 means 1e-5.
 	Epsilon float32
 	// Momentum is the fraction of batch norm's moving mean and variance that is kept in a step; 0 means 0.9. Layer norm
 	// has none and refuses it.

@@ -14,9 +14,9 @@ type LinearOptions struct {
 	Name string
 	// Act is applied to the result, such as ReLU; nil means nothing.
 	Act func(*Node) *Node
-	// Init gives the weights' initial values; nil is XavierUniform.
+	// Init gives the weights' initial values; nil means XavierUniform.
 	Init optimizer.Initializer
-	// BiasInit gives the bias' initial values; nil is zero.
+	// BiasInit gives the bias' initial values; nil means zero.
 	BiasInit optimizer.Initializer
 	// NoBias leaves the bias out.
 	NoBias bool

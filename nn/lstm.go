@@ -2,14 +2,14 @@ package nn
 
 import "github.com/gofleet/gofleet/internal/kernels"
 
-// LSTM is [GRU] with a memory m beside the state h (Hochreiter and Schmidhuber, 1997, with the gate that forgets):
+// LSTM is [GRU] with a memory m beside the state h (Hochreiter and Schmidhuber, 1997, with a forget gate):
 //
 //	i, f, o = Sigmoid(x·W + b + h·U + c), each with columns of its own
 //	m'      = f·m + i·Tanh(x·Wg + bg + h·Ug + cg)
 //	h'      = o·Tanh(m')
 //
-// The result is the state after each place, of shape [N L size]. W of shape [D 4·size] and U of shape [size 4·size]
-// have the columns of i, f, g and o, in this order, as PyTorch and Keras have them.
+// The result is the state after each position, of shape [N L size]. W of shape [D 4·size] and U of shape [size 4·size]
+// have the columns of i, f, g and o, in this order, as in PyTorch and Keras.
 func LSTM(x *Node, size int, o RecurrentOptions) *Node { return o.recur(lstm{}, x, size) }
 
 type lstm struct{}

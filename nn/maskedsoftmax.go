@@ -8,8 +8,8 @@ import (
 
 // MaskedSoftmax makes the last dimension of x a distribution over the positions where mask is not 0: eˣ over the sum of
 // eˣ there, and 0 elsewhere. If all positions are left out, all are 0 and have no gradient. mask is repeated to the
-// shape of x as [Add] does: for scores of shape [N H Q L] it may be [N L], the places of an example that have
-// something. It gets no gradient.
+// shape of x as [Add] does: for scores of shape [N H Q L] it may be [N L], the positions of an example that are in use.
+// It gets no gradient.
 func MaskedSoftmax(x, mask *Node) *Node { return apply("", maskedSoftmax{}, x, mask) }
 
 // maskedSoftmax has an optional mask as its second input.

@@ -7,7 +7,7 @@ import (
 )
 
 // MatMul is the matrix product of a, of shape [N k], and b, of a fixed shape [k m]; or, example by example, of a of
-// shape [N … m k] and b of shape [N … k n], where what stands for … is the same.
+// shape [N … m k] and b of shape [N … k n], where … stands for the same dimensions.
 func MatMul(a, b *Node) *Node {
 	if b != nil && !b.bad && len(b.shape) > 0 && b.shape[0] == batch {
 		return apply("", batchMatMul{}, a, b)

@@ -19,12 +19,12 @@ func PRAUC(pred, label *Node) *Node { return measuring("pr_auc", 0, pred, label)
 // as in [AUC].
 func F1(pred, label *Node) *Node { return measuring("f1", 0, pred, label) }
 
-// MacroPrecision is the mean over the classes of the share of right answers among the examples that are said to be of
-// the class. Classes that neither labels nor answers have are left out. pred and label are as in [Accuracy].
+// MacroPrecision is the mean over the classes of the share of right answers among the examples that are predicted to be
+// of the class. Classes without a label and without a prediction are left out. pred and label are as in [Accuracy].
 func MacroPrecision(pred, label *Node) *Node { return measuring("macro_precision", 0, pred, label) }
 
-// MacroRecall is the mean over the classes of the share of the class's examples that are said to be, as
-// [MacroPrecision].
+// MacroRecall is the mean over the classes of the share of the class's examples that are predicted to be of the class,
+// as [MacroPrecision].
 func MacroRecall(pred, label *Node) *Node { return measuring("macro_recall", 0, pred, label) }
 
 // MacroF1 is the mean over the classes of 2·tp/(2·tp + fp + fn), as [MacroPrecision].
@@ -32,25 +32,28 @@ func MacroF1(pred, label *Node) *Node { return measuring("macro_f1", 0, pred, la
 
 // ConfusionMatrix counts examples by label and answer, the class of the highest score. [Executor.Sums] is the matrix,
 // row by row, a row for each label; it adds up over workers, as all sums do. The node's own value is the share of the
-// diagonal, which is [Accuracy]; it is NaN, as the macro averages are, when all scores of an example were. pred and
+// diagonal, which is [Accuracy]; like the macro averages, it is NaN if all scores of an example were NaN. pred and
 // label are as in Accuracy.
 func ConfusionMatrix(pred, label *Node) *Node { return measuring("confusion_matrix", 0, pred, label) }
 
 // NDCG is the normalised discounted cumulative gain of the k highest scores (Järvelin and Kekäläinen, 2002), the mean
-// over examples: Σ relᵢ/log₂(i+1) over places i from 1, by what it is in the best order. scores have shape [N C].
-// relevance is float32 of the same shape and not negative, or int64 of shape [N 1], the one that is relevant. Of equal
-// scores the first is higher, and a NaN is not among the highest; examples with nothing relevant are left out.
+// over examples: Σ relᵢ/log₂(i+1) over ranks i from 1, divided by its value in the best order. scores have shape [N C].
+// relevance is float32 of the same shape and not negative, or int64 of shape [N 1], the index of the only relevant
+// item. Of equal scores the first is higher, and a NaN is not among the highest; examples with nothing relevant are
+// left out.
 func NDCG(scores, relevance *Node, k int) *Node { return measuring("ndcg", k, scores, relevance) }
 
-// RecallAt is the share of what is relevant to an example, above 0, that is among the k highest scores, the mean over
-// examples. scores and relevance are as in [NDCG]. [Index.Recall] is for items that are more than a batch can score.
+// RecallAt is the share of an example's relevant items, with a relevance above 0, that are among the k highest scores,
+// as a mean over examples. scores and relevance are as in [NDCG]. For more items than a batch can score there is
+// [Index.Recall].
 func RecallAt(scores, relevance *Node, k int) *Node {
 	return measuring("recall_at", k, scores, relevance)
 }
 
 // Weighted is a metric with weighted examples, as [WeightedMean] is for losses: an AUC, Accuracy, TopK, BinaryAccuracy,
-// Precision, Recall, MAE, MSE or RMSE, or one of the metrics of this file's kind, such as PRAUC or NDCG. weight is
-// float32 or int64 of shape [N 1] and not negative; examples with weight 0 are ignored, even if their label is invalid.
+// Precision, Recall, MAE, MSE, RMSE, F1, PRAUC, MacroPrecision, MacroRecall, MacroF1, ConfusionMatrix, NDCG or
+// RecallAt. weight is float32 or int64 of shape [N 1] and not negative; examples with weight 0 are ignored, even if
+// their label is invalid.
 //
 //	auc := nn.Weighted(nn.AUC(pred, label), weight)
 func Weighted(metric, weight *Node) *Node {

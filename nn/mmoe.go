@@ -14,7 +14,7 @@ type MMoEOptions struct {
 	Experts, Tasks int
 	// Hidden are the sizes of an expert's layers; the last is that of the result.
 	Hidden []int
-	// Act follows each layer of an expert; nil is ReLU.
+	// Act follows each layer of an expert; nil means ReLU.
 	Act func(*Node) *Node
 }
 

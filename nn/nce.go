@@ -25,8 +25,7 @@ func NCE(scores, expected *Node) *Node {
 }
 
 // SampledSoftmax is the cross-entropy of a softmax over a sample of the classes, of shape [N 1]: of the true candidate
-// and K that were drawn (Jean et al., 2015). scores and expected are as in [NCE], and with d = scores − expected it
-// is
+// and K drawn ones (Jean et al., 2015). scores and expected are as in [NCE], and with d = scores − expected it is
 //
 //	ln Σₖ exp(dₖ) − d₀
 //

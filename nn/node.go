@@ -64,11 +64,12 @@ func (n *Node) Named(name string) *Node {
 }
 
 // HigherIsBetter declares that a higher value of this node is better, and returns the node. It is for metrics of the
-// program's own, such as the mean of a [Custom] node: otherwise a node that is no metric of this package counts as
-// better if it is lower. The hooks that keep the best model, stop a job or lower its rate go by it, and so do
-// comparisons of jobs. It is an error for a metric of this package of which a lower value is better, such as [MAE].
+// program's own, such as the mean of a [Custom] node: without it, a lower value of a node that is no metric of this
+// package counts as better. Hooks that keep the best model, stop a job or lower its rate use it, and so do comparisons
+// of jobs. It is an error for a metric of this package of which a lower value is better, such as [MAE], and for a loss
+// that is minimised.
 func (n *Node) HigherIsBetter() *Node {
-	if _, own := n.op.(metric); own && n.Falls() {
+	if _, counts := n.op.(metric); counts && n.Falls() {
 		n.graph.fail(fmt.Errorf("nn: %s can't be declared HigherIsBetter%s: a lower value of it is better", n.placed(),
 			here()))
 		return n

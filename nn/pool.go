@@ -4,7 +4,7 @@ package nn
 type PoolOptions struct {
 	// Kernel is the window's height and width.
 	Kernel int
-	// Stride is the distance of two positions; 0 is Kernel.
+	// Stride is the distance of two positions; 0 means Kernel.
 	Stride int
 	// Padding is the number of positions added on each side, which are not counted.
 	Padding int
@@ -21,7 +21,7 @@ func (o PoolOptions) window() window {
 // of [Conv2D]. The first of equal elements gets the gradient.
 func MaxPool2D(x *Node, o PoolOptions) *Node { return apply("", maxPool{o.window()}, x) }
 
-// AvgPool2D takes the mean of each window of x, of shape [N C H W], counting what lies inside x alone.
+// AvgPool2D takes the mean of each window of x, of shape [N C H W], counting only the elements inside x.
 func AvgPool2D(x *Node, o PoolOptions) *Node { return apply("", avgPool{o.window()}, x) }
 
 func (w window) infer(in []*Node) ([]int, error) {

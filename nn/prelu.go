@@ -8,9 +8,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// PReLU is x above 0 and slope·x below, where the slopes are trained, from 0.25 on (He et al., 2015). Each unit, a
-// place in the last dimension, has one; of images, of shape [N C H W], each channel. They are the parameter
-// prelu_0.w_0, prelu_1.w_0 and so on.
+// PReLU is x above 0 and slope·x below, with trained slopes that begin at 0.25 (He et al., 2015). Each unit, a position
+// in the last dimension, has a slope; in images, of shape [N C H W], each channel. They are the parameter prelu_0.w_0,
+// prelu_1.w_0 and so on.
 func PReLU(x *Node) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", prelu{}, x, x)
@@ -23,9 +23,9 @@ func PReLU(x *Node) *Node {
 	return apply(name, prelu{}, x, x.graph.dense(name+".w_0", shape, optimizer.Constant{Value: 0.25}, false))
 }
 
-// Dice is p·x + (1−p)·slope·x, p being the Sigmoid of x, normalised over the batch as [BatchNorm] does, whose moving
-// averages evaluations take, and the slopes trained, from 0 on (Zhou et al., 2018). The units are the places in the
-// last dimension, in whatever number of positions: x has shape [N D] or [N L D].
+// Dice is p·x + (1−p)·slope·x, where p is the Sigmoid of x normalised over the batch as in [BatchNorm], with moving
+// averages for evaluations, and the slopes are trained and begin at 0 (Zhou et al., 2018). Each unit, a position in the
+// last dimension, has a slope: x has shape [N D] or [N L D].
 func Dice(x *Node) *Node {
 	if x == nil || x.bad || len(x.shape) != 2 && len(x.shape) != 3 {
 		return apply("", prelu{}, x, x)

@@ -18,13 +18,13 @@ import (
 // writes. The environment variable FLEET_PROGRESS overrides this: live, plain or off. A live line that does not go to a
 // terminal is as wide as COLUMNS says.
 type Progress struct {
-	// Out is where lines go; nil is os.Stdout.
+	// Out is where lines go; nil means os.Stdout.
 	Out io.Writer
 	// Label begins every line, such as "epoch 1/2".
 	Label string
 	// Total is the number of examples to expect, 0 when it isn't known.
 	Total int
-	// Every is the time between plain lines, and between records for the Logger; 0 is 5 seconds.
+	// Every is the time between plain lines, and between records for the Logger; 0 means 5 seconds.
 	Every time.Duration
 	// Steps is the number of steps after which to write a plain line in addition; 0 means none.
 	Steps int

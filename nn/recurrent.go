@@ -13,7 +13,7 @@ type RecurrentOptions struct {
 	// Name names the layer: its parameters are Name.w_0 and Name.b_0 of the input, Name.w_1 and Name.b_1 of the state.
 	// Empty means gru_0 and so on, or lstm_0.
 	Name string
-	// Init gives the initial values of all of them; nil is uniform between ±1/√size.
+	// Init gives the initial values of all of them; nil means uniform between ±1/√size.
 	Init optimizer.Initializer
 	// Mask, of shape [N L], is 0 at positions to skip: the state does not change there. nil means none.
 	Mask *Node

@@ -11,8 +11,8 @@ import (
 // shape [N D]. The batch itself can't be summed over: a loss takes its [Mean].
 func Sum(x *Node, axis int) *Node { return apply("", sum{axisOp{Axis: axis}}, x) }
 
-// Max takes the largest element along an axis, which is removed as in [Sum]. All that are equal to the largest get its
-// gradient, as the original's reduce_max has it; SequencePool gives it to the first of them, as PyTorch's max does.
+// Max takes the largest element along an axis, which is removed as in [Sum]. All elements that are equal to the largest
+// get its gradient, as in the original's reduce_max; SequencePool gives it to the first of them, as PyTorch's max does.
 func Max(x *Node, axis int) *Node { return apply("", maximum{axisOp{Axis: axis}}, x) }
 
 // MeanAxis is the mean along an axis, which is removed as in [Sum].

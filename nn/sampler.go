@@ -17,9 +17,9 @@ type Sampler interface {
 	Probability(id int64) float64
 }
 
-// Candidates draws ids[1:] for the true id in ids[0], and sets expected[i] to ln(K·q(ids[i])), K being len(ids)−1 and q
-// the probability under the sampler, which has to be above 0 for the true id too. expected may be nil; otherwise it is
-// as long as ids.
+// Candidates draws ids[1:] for the true id in ids[0], and sets expected[i] to ln(K·q(ids[i])), where K is len(ids)−1
+// and q the probability under the sampler, which must be above 0 for the true id too. expected may be nil; otherwise it
+// is as long as ids.
 func Candidates(s Sampler, r *rand.Rand, ids []int64, expected []float32) {
 	for i := range ids {
 		if i > 0 {

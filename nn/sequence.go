@@ -161,8 +161,8 @@ func (m sequenceMask) forward(c *cell) {
 }
 
 // SequencePool makes one row of a sequence's rows, of shape [N L D]: their sum, mean, sum by the root of their number,
-// or the largest of each column (PoolMax), as the original's sequence_pool. mask, of shape [N L], says with 1 which
-// positions count; nil has all count. Where none counts the row is zeros. No gradient goes to the mask.
+// or the largest of each column (PoolMax), as the original's sequence_pool. mask, of shape [N L], is 1 at positions
+// that count; with nil all count. If none counts, the row is zeros. The mask gets no gradient.
 func SequencePool(x, mask *Node, pool Pool) *Node {
 	if mask == nil {
 		return apply("", sequencePool{Pool: pool}, x)

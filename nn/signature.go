@@ -2,6 +2,7 @@ package nn
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -160,21 +161,22 @@ func fits(f dataset.Format, feeds []*Node) error {
 	return nil
 }
 
-// meant is advice on a feed without a column: the column that was probably meant, among those that fit.
+// meant is advice on a feed without a column: the column that was probably meant, first among the columns that fit.
 func meant(n *Node, columns []dataset.Column) string {
 	const mapped = "what a Map makes of a batch has no place in a format"
-	var names []string
+	var all, fit []string
 	for _, c := range columns {
+		all = append(all, c.Name)
 		if isColumn(n, c) {
-			names = append(names, c.Name)
+			fit = append(fit, c.Name)
 		}
 	}
-	near := mistyped.Near(n.name, names)
-	switch {
-	case near != "":
+	near := mistyped.Near(n.name, fit)
+	if near == "" && len(fit) == 1 {
+		return fmt.Sprintf("is %q meant? (%s)", fit[0], mapped)
+	}
+	if near = cmp.Or(near, mistyped.Near(n.name, all)); near != "" {
 		return fmt.Sprintf("is %q meant?", near)
-	case len(names) == 1:
-		return fmt.Sprintf("is %q meant? (%s)", names[0], mapped)
 	}
 	return mapped
 }

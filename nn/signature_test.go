@@ -225,6 +225,10 @@ func TestFormatsThatDontFit(t *testing.T) {
 	if err := Inference(only).WithFormat(names).Err(); !strings.Contains(unplaced(err), `is "numbers" meant? (what a Map makes`) {
 		t.Errorf("a feed of another name than the only column that it takes: %v", err)
 	}
+	wide := Linear(NewGraph(1).Input("numbrs", 3), 1, LinearOptions{})
+	if err := Inference(wide).WithFormat(names).Err(); !strings.Contains(unplaced(err), `is "numbers" meant?`) {
+		t.Errorf("a mistyped feed of another shape than its column: %v", err)
+	}
 	if err := Inference(n.pred).WithFormat(namelessFormat{toyFormat()}).Err(); !errors.Is(err, dataset.ErrFormat) {
 		t.Errorf("a format without a name: %v", err)
 	}

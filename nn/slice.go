@@ -6,8 +6,8 @@ import (
 	"github.com/gofleet/gofleet/internal/kernels"
 )
 
-// Slice is what lies from an index up to another, which is left out, along an axis, counted with the batch as 0: of x
-// with shape [N L D], Slice(x, 1, 2, 5) has shape [N 3 D].
+// Slice is the elements from index from up to, but not including, index to, along an axis, counted with the batch as 0:
+// of x with shape [N L D], Slice(x, 1, 2, 5) has shape [N 3 D].
 func Slice(x *Node, axis, from, to int) *Node { return apply("", slice{axis, from, to}, x) }
 
 // Split cuts x along an axis, counted with the batch as 0, into pieces of these sizes, which make up the whole: of x

@@ -10,7 +10,7 @@ import (
 )
 
 // SoftmaxWithCrossEntropy is [CrossEntropy] of Softmax(logits), computed together, which stays exact for logits of any
-// size. logits have shape [N classes], label is int64 of shape [N 1] and below classes; the loss has shape [N 1]. Of
+// size. logits have shape [N classes], label is int64 of shape [N 1] and below classes; the loss has shape [N 1]. For
 // logits of shape [N L classes], such as a sequence's, labels and the loss have shape [N L].
 //
 // A float32 label of the logits' shape has a share for each class: Σ −labelⱼ·ln pⱼ, for a teacher's probabilities
@@ -24,8 +24,8 @@ type CrossEntropyOptions struct {
 	// Smoothing is a share of each label that goes to all classes alike: a label counts 1−Smoothing, and each class
 	// Smoothing/classes (Szegedy et al., 2016).
 	Smoothing float32
-	// Ignore is a label whose examples have the loss 0 and no gradient, such as −100 (PyTorch's ignore_index); nil is
-	// none. Mean counts them: [WeightedMean] with [ClassWeights] of the same Ignore does not.
+	// Ignore is a label whose examples have the loss 0 and no gradient, such as −100 (PyTorch's ignore_index); nil
+	// means none. Mean counts them: [WeightedMean] with [ClassWeights] of the same Ignore does not.
 	Ignore *int64
 }
 

@@ -14,7 +14,7 @@ import (
 // TrainThreads is [Executor.TrainFrom] in several threads at once. Each thread has its own executor and the batches for
 // its number, from 0; TrainThreads returns when all have ended. The threads update the same weights without waiting for
 // each other (Niu et al., 2011), except in mode half_async. Modes async, half_async and geo, and training in one
-// process, support several threads; sync, ssp and jobs without servers do not.
+// process, support several threads; sync, ssp and collective jobs do not.
 //
 //	workers, threads := f.WorkerNum(), 4
 //	res, err := nn.TrainThreads(ctx, net.Graph, threads, func(thread int) iter.Seq2[dataset.Batch, error] {
@@ -105,7 +105,7 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, sa
 
 // Still pauses the other threads of [TrainThreads] between two steps until resume is called, so that TrainOptions.Step
 // can measure and save the same weights. Call it only from Step, on the result that Step was given, and not in mode
-// half_async, where threads wait for each other in their steps.
+// half_async with servers, where threads wait for each other in their steps.
 func (r TrainResult) Still() (resume func()) {
 	if r.crowd == nil {
 		return func() {}

@@ -51,8 +51,8 @@ type TrainResult struct {
 	Passed int
 	// Elapsed is the time that the loop took, including waiting for batches.
 	Elapsed time.Duration
-	// Loss is the mean loss of all examples, each in the step that it was trained in, by their weights where the loss
-	// is a [WeightedMean]; Weight is the sum of these, and else Samples.
+	// Loss is the mean loss of all examples, each as of the step that trained it, weighted if the loss is a
+	// [WeightedMean]. Weight is the sum of the weights then, and otherwise Samples.
 	Loss, Weight float64
 	// Last are the fetches of the last step, valid until the executor's next call; nil when there was no step.
 	Last []*tensor.Dense

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// WeightedMean is Σ w·x / Σ w over all elements of x, of shape [1]: the mean loss of examples that have weights. weight
-// has x's shape or one number an example, float32 or int64 and not negative; an example of weight 0 does not count, and
-// where all are 0 the result is 0, without a gradient. No gradient goes to the weights: a model that computes them must
-// [Detach] them.
+// WeightedMean is Σ w·x / Σ w over all elements of x, of shape [1]: the mean loss of weighted examples. weight has x's
+// shape or one number per example, float32 or int64 and not negative; an example of weight 0 does not count, and if all
+// are 0 the result is 0, without a gradient. The weights get no gradient: a model that computes them must [Detach]
+// them.
 //
 // PyTorch divides its weighted losses likewise; Keras divides by the number of elements, which is Mean(Multiply(x,
 // weight)). Each worker's loss is divided by the weights of its own batch. Package fleet/train evaluates it over all
@@ -20,15 +20,15 @@ func WeightedMean(x, weight *Node) *Node { return apply("", weightedMean{}, x, w
 
 // ClassWeightOptions are the options of ClassWeights.
 type ClassWeightOptions struct {
-	// Weights are the classes', by label; without any, each is 1.
+	// Weights are the weights of the classes, by label; empty means 1 for each.
 	Weights []float32
-	// Ignore is a label whose examples weigh 0, such as −100; nil is none.
+	// Ignore is a label whose examples weigh 0, such as −100; nil means none.
 	Ignore *int64
 }
 
 // ClassWeights is the weight of each label, for [WeightedMean] and [Weighted]; it has the label's shape. A label is
-// int64 and below the number of weights, or float32, and there are two: a label between 0 and 1 then weighs what is
-// between theirs.
+// int64 and below the number of weights. With two weights it may be float32: a label between 0 and 1 then has a weight
+// between the two.
 //
 //	weight := nn.ClassWeights(label, nn.ClassWeightOptions{Weights: []float32{1, 4, 4}})
 //	loss := nn.WeightedMean(nn.SoftmaxWithCrossEntropy(logits, label), weight) // PyTorch's CrossEntropyLoss(weight)
