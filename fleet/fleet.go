@@ -185,7 +185,8 @@ type Optimizer struct {
 }
 
 // Minimize registers the objective's parameters, decides where each will live, and makes the fleet the objective's
-// trainer. Call it once, on every role, with the same model.
+// trainer. Call it once, on every role, with the same model. A graph of package nn has one trainer: a second Minimize
+// of it is an error.
 //
 // Minimize also sets Go's memory limit to nine tenths of the process's control group, if that has a bound and neither
 // GOMEMLIMIT nor the program has set a limit: tables are large and change little, so the collector would otherwise let

@@ -51,7 +51,8 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 // strategy a WaitTimeout longer than that. Without servers, the steps of this process wait.
 //
 // An existing model in the directory is replaced atomically: a process that loads it during the save, or after a crash
-// at any moment, gets either the old model or the new one. A call that fails leaves the old one.
+// at any moment, gets either the old model or the new one. A call that fails leaves the old one. An output that depends
+// on a param which was not minimised and is not Frozen is an error, since nothing trains the param.
 func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.Model) error {
 	j, err := f.worker(ctx, "SaveInferenceModel")
 	if err != nil {

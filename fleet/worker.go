@@ -13,7 +13,8 @@ import (
 // InitWorker joins the job. It waits for the servers, for Strategy.StartTimeout at most, and pulls the first weights;
 // if servers have none, worker 0 publishes those of its model first. In a collective job it waits for the other
 // workers, and all take the weights of worker 0. A process alone does not wait. With a [strategy.Recovery] the job
-// resumes from its newest checkpoint, if there is one, and [Fleet.Progress] says how far it was.
+// resumes from its newest checkpoint, if there is one, and [Fleet.Progress] says how far it was; a process alone that
+// trains before InitWorker is refused then, since it would begin anew and replace the checkpoints.
 //
 // Pass the program's own ctx, such as that of signal.NotifyContext: when it ends, even after InitWorker has returned,
 // the worker is about to end.
@@ -59,7 +60,8 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 // and returns when all workers have called it. It may be called twice.
 //
 // With a [strategy.Recovery] the lowest live worker saves a checkpoint first. A failed save is retried, with a log line
-// for each attempt, until it is complete or ctx or Strategy.WaitTimeout ends, which is an error.
+// for each attempt, until it is complete or ctx or Strategy.WaitTimeout ends, which is an error. A training step after
+// it is an error, in a process alone too, since no checkpoint would contain the step.
 //
 // In a process alone without an objective, such as a program that only predicts, it does nothing.
 func (f *Fleet) StopWorker(ctx context.Context) error {

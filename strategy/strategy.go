@@ -59,7 +59,7 @@ type Strategy struct {
 	DelayCompensation float64 `json:"delay_compensation,omitempty"`
 
 	// Placement names the policy that assigns blocks of parameters to servers: "RoundRobin" (the default), "HashName",
-	// "Balanced", or a policy that the program registers.
+	// "Balanced", or a policy of the program, of Placements in fleet.Options.
 	Placement string `json:"placement,omitempty"`
 	// NoSlice keeps every variable in one block instead of splitting large ones over the servers.
 	NoSlice bool `json:"no_slice,omitempty"`

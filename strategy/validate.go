@@ -8,8 +8,8 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// Validate returns all problems of the strategy, each with the field and its value, or nil. It cannot know whether a
-// placement policy is registered; [Strategy.PlacementOptions] does.
+// Validate returns all problems of the strategy, each with the field and its value, or nil. It does not know the
+// program's own placement policies; [Strategy.PlacementOptions] does.
 func (s Strategy) Validate() error {
 	s = s.WithDefaults()
 	return errors.Join(

@@ -94,11 +94,11 @@ func addUp(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (p, n []int64,
 
 // BucketError says how far predicted probabilities are from the observed ones, of all workers' scores: 0 means a model
 // that is right on average in every group with enough examples. pos and neg are as [AUC]'s; bucket i stands for the
-// probability i/buckets, and of the 65,536 that AUC of package nn has for that of its odds.
+// probability i/buckets or, if there are 65,536 as in AUC of package nn, for the probability of the bucket's odds.
 //
 // Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples
-// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean of
-// those, weighted by examples. It is 0 where no group is known so well.
+// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean over
+// the groups, weighted by examples. It is 0 if no group is known so well.
 func BucketError(ctx context.Context, f *fleet.Fleet, pos, neg []int64) (float64, error) {
 	p, n, err := addUp(ctx, f, pos, neg)
 	if err != nil {

@@ -41,18 +41,18 @@
 // some rows of the epoch count twice and others not at all. At the end the leading worker, the lowest live one, writes
 // below Out:
 //
-//	checkpoint   to go on from, with -load, on any number of servers
-//	model        the outputs, for inference: nn.Load; the best evaluation's with [EarlyStopping] or -patience, of which best.json tells
+//	checkpoint   to resume from, with -load, on any number of servers
+//	model        the outputs, for inference: nn.Load; with [EarlyStopping] or -patience the best, which best.json describes
 //	history.csv  the evaluations, with the time, the rate of all workers, the learning rate and the gradients' norm
 //	curves.svg   the same as a picture, with the loss of steps
-//	calibration.svg  of a binary loss: what was predicted of the test rows beside what was observed
+//	calibration.svg  of a binary loss: predicted against observed rates on the test rows
 //	run.json     the flags of the job; fleetrun compare shows several jobs beside each other
 //
 // The same program applies its model to other rows, in a single process:
 //
-//	go run . -predict=tomorrow.csv > scores.csv     what the model below -out computes, a line for each row
-//	go run . -eval=last_week.csv                    its loss and its metrics, its calibration, what it takes for what
-//	go run . -eval=last_week.csv -by=carrier -importance     by a field's values; and what each field is worth
+//	go run . -predict=tomorrow.csv > scores.csv     outputs of the model below -out, a line for each row
+//	go run . -eval=last_week.csv                    its loss, metrics, calibration and confusion matrix
+//	go run . -eval=last_week.csv -by=carrier -importance     also by the values of a field, and the importance of each field
 //
 // Tests and other programs use Predict, Evaluate and [Examination].
 //

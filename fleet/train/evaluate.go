@@ -14,10 +14,10 @@ import (
 )
 
 // Evaluate returns the values of nodes over all rows, without training on them. Every worker of the job must call it
-// with the same rows; each evaluates its share, and all get the same numbers. They are NaN if there are no rows, and
-// an AUC is NaN if all labels are of one class. A node is a metric over batches, such as [nn.AUC], or a node of one
-// element, such as a loss, which is averaged over examples, weighted as in an [nn.WeightedMean]. Like [Predict], it
-// needs no Job.
+// with the same rows, and rows in memory that differ are refused; each evaluates its share, and all get the same
+// numbers. They are NaN if there are no rows, and an AUC is NaN if all labels are of one class. A node is a metric over
+// batches, such as [nn.AUC], or a node of one element, such as a loss, which is averaged over examples, weighted as in
+// an [nn.WeightedMean]. Like [Predict], it needs no Job.
 func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes ...*nn.Node) ([]float64, error) {
 	if len(nodes) == 0 {
 		return nil, nil

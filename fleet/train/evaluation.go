@@ -14,10 +14,10 @@ type Evaluation struct {
 	End bool `json:"end,omitempty"`
 	// Examples is the number of examples that all workers have trained on since the job began.
 	Examples int `json:"examples"`
-	// Values are by name: [TrainLoss], the mean of the examples trained on in this epoch so far, each in its step, by
-	// their weights of an [nn.WeightedMean], or of the examples since the job was started again in the middle of the
-	// epoch; and on the test rows, if there are any, [EvalLoss] and "test " with the label of each metric. What could
-	// not be measured is absent.
+	// Values are by name: [TrainLoss], the mean loss of the examples trained on in this epoch so far, each as of its
+	// step and weighted as in an [nn.WeightedMean]; after a restart in the middle of the epoch, of the examples since
+	// then. On the test rows, if there are any: [EvalLoss], and "test " with the label of each metric. Values that
+	// could not be measured are absent.
 	Values map[string]float64 `json:"values"`
 }
 

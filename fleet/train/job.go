@@ -50,7 +50,8 @@ type Job struct {
 	Metrics []*nn.Node
 	// Show are the nodes shown in the progress of training; nil means Metrics.
 	Show []*nn.Node
-	// Outputs are the outputs of the model saved for inference; without any, no model is saved.
+	// Outputs are the outputs of the model saved for inference; without any, no model is saved. Outputs and Metrics may
+	// depend only on params that the loss trains, or that are Frozen: others are refused.
 	Outputs []*nn.Node
 
 	// Hooks are called in their order.

@@ -49,7 +49,7 @@ type Options struct {
 	// permit only one.
 	Threads int
 	// EvalEvery is the number of a worker's steps between evaluations, in addition to the one at each epoch's end; 0
-	// means only that one.
+	// means only that one. It is refused in mode half_async with gradient_merge and several Threads.
 	EvalEvery int
 	// Patience is the number of evaluations in a row that are no better than the best after which the job ends, with
 	// the model of the best: see [EarlyStopping]. 0 trains all epochs and keeps the model of the last step.

@@ -28,8 +28,8 @@ const predicted = 1024
 // Predict computes outputs for all rows and writes them as CSV, in the order of rows: a header with the names of the
 // nodes, as in a saved model's signature, then a line for each row. A node with several elements per example has that
 // many columns, name_0 and so on. Every worker of the job must call it with the same rows, and computes its share in
-// pieces; worker 0 writes, and the other workers' to may be nil. It returns the number of rows. If a worker dies, its
-// rows are missing, which is an error.
+// pieces; rows in memory that differ are refused; worker 0 writes, and the other workers' to may be nil. It returns the
+// number of rows. If a worker dies, its rows are missing, which is an error.
 //
 // It needs no Job. With a saved model and your own fleet, of one process or of collective workers, which join at the
 // first call:

@@ -92,8 +92,8 @@ func (b *best) look(w *watched, r *Run, e Evaluation, least float64) bool {
 // that of the best evaluation, described in best.json; its checkpoint is that of the last step, so that the job can be
 // continued.
 type EarlyStopping struct {
-	// Metric is one of the job's, or its loss on the test rows, which nil is. A lower value of a node that is no metric
-	// of package nn is better, unless it is declared by [nn.Node.HigherIsBetter].
+	// Metric is one of the job's metrics; nil means its loss on the test rows. The metric determines whether higher is
+	// better; your own declares it by [nn.Node.HigherIsBetter].
 	Metric *nn.Node
 	// Patience is the number of evaluations in a row that are no better than the best after which the job stops; 0
 	// means 1.
@@ -167,8 +167,8 @@ func (s EarlyStopping) Hooks() Hooks {
 type BestModel struct {
 	// Dir is the model's directory.
 	Dir string
-	// Metric is one of the job's, or its loss on the test rows, which nil is. A lower value of a node that is no metric
-	// of package nn is better, unless it is declared by [nn.Node.HigherIsBetter].
+	// Metric is one of the job's metrics; nil means its loss on the test rows. The metric determines whether higher is
+	// better; your own declares it by [nn.Node.HigherIsBetter].
 	Metric *nn.Node
 }
 
@@ -223,8 +223,8 @@ func (b BestModel) warn(r *Run) {
 // Plateau lowers the learning rate of all workers when evaluations no longer improve; see [fleet.Fleet.SetRate].
 type Plateau struct {
 	lr.ReduceOnPlateau
-	// Metric is one of the job's metrics; nil means its loss on the test rows. The metric determines whether larger is
-	// better, your own by [nn.Node.HigherIsBetter].
+	// Metric is one of the job's metrics; nil means its loss on the test rows. The metric determines whether higher is
+	// better; your own declares it by [nn.Node.HigherIsBetter].
 	Metric *nn.Node
 }
 

@@ -47,12 +47,12 @@ type OneCycleLR struct {
 	Steps int64
 	// Divide gives the first rate, Max/Divide; 0 means 25.
 	Divide float64
-	// End is the last rate; 0 means 0.0001, and -1 is 0.
+	// End is the last rate; 0 means 0.0001, and -1 means 0.
 	End float64
 	// Rise is the part of Steps in which the rate rises; 0 means 0.3.
 	Rise float64
-	// Line goes in lines in place of cosines. ThreePhase falls to the first rate in as many updates as it rose, and
-	// from there to End.
+	// Line uses straight lines instead of cosines. ThreePhase falls to the first rate in as many updates as the rise
+	// took, and from there to End.
 	Line, ThreePhase bool
 }
 

@@ -59,7 +59,7 @@ const defaultEnd = 0.0001
 type PolynomialDecay struct {
 	LR    float64
 	Steps int64
-	// End is the last rate; 0 means 0.0001, and -1 is 0.
+	// End is the last rate; 0 means 0.0001, and -1 means 0.
 	End float64
 	// Power is the form of the curve; 0 means 1, a line.
 	Power float64
@@ -118,7 +118,7 @@ func (d LinearWarmup) Rate(n int64) float64 {
 type LinearLR struct {
 	LR    float64
 	Steps int64
-	// Start and End are factors: 0 means 1/3 and 1, and -1 is 0.
+	// Start and End are factors: 0 means 1/3 and 1, and -1 means 0.
 	Start, End float64
 }
 

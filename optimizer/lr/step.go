@@ -6,7 +6,7 @@ import (
 )
 
 // PiecewiseDecay is Values[0] before update Boundaries[0], Values[1] from there on and before Boundaries[1], and so on.
-// There is one value more than there are boundaries, and boundaries grow.
+// There is one more value than boundaries, and boundaries increase.
 type PiecewiseDecay struct {
 	Boundaries []int64
 	Values     []float64

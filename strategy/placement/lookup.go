@@ -74,8 +74,8 @@ func (p *Plan) Loads() []Load {
 	return loads
 }
 
-// Imbalance is the largest server's elements over the mean: 1 is perfect, Servers is everything on one. A plan without
-// elements has 1.
+// Imbalance is the largest server's elements over the mean: 1 is perfect, and Servers means that one server has
+// everything. A plan without elements has 1.
 func (p *Plan) Imbalance() float64 {
 	total, most := 0, 0
 	for _, l := range p.Loads() {

@@ -74,7 +74,7 @@ func (Balanced) Place(blocks []Block, servers int) []int {
 	return at
 }
 
-// Policies are the ones that a strategy can name without registering them.
+// Policies are the policies of this package, which every strategy can name.
 func Policies() []Policy { return []Policy{RoundRobin{}, HashName{}, Balanced{}} }
 
 // place asks the policy and does not trust the answer.

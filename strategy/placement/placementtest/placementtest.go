@@ -1,4 +1,5 @@
-// Package placementtest is the exam of [placement.Policy]: any implementation, ours or a user's, must pass it.
+// Package placementtest tests implementations of [placement.Policy]. The policies of this module pass it, and your own
+// should too:
 //
 //	func TestMyPolicy(t *testing.T) {
 //		if err := placementtest.Check(mine.Policy{}); err != nil {
@@ -17,9 +18,9 @@ import (
 	"github.com/gofleet/gofleet/strategy/placement"
 )
 
-// Check puts the policy through models of many shapes on 1 to 17 servers and returns everything it does wrong: a
-// missing name, a wrong number of servers, a server that does not exist, blocks changed, or answers that depend on
-// anything but the arguments.
+// Check places models of many shapes on 1 to 17 servers and returns all violations of the contract: a missing name, a
+// wrong number of servers, a server that does not exist, blocks changed, or answers that depend on anything but the
+// arguments.
 func Check(p placement.Policy) error {
 	if p.Name() == "" {
 		return errors.New("placementtest: the policy has no name")

@@ -1,4 +1,4 @@
-// Package codectest is the exam for a codec.Codec. Ours sit it; a codec of your own should too:
+// Package codectest tests implementations of [codec.Codec]. The codecs of this module pass it, and your own should too:
 //
 //	func TestMine(t *testing.T) {
 //		codectest.Run(t, func() codec.Codec { return NewMine() })
@@ -18,7 +18,7 @@ import (
 	"github.com/gofleet/gofleet/transport/codec"
 )
 
-// Run examines the codecs that build makes.
+// Run tests the codecs that build makes.
 func Run(t *testing.T, build func() codec.Codec) {
 	t.Run("Identity", func(t *testing.T) { identity(t, build) })
 	t.Run("RoundTrip", func(t *testing.T) { roundTrip(t, build()) })
@@ -28,7 +28,7 @@ func Run(t *testing.T, build func() codec.Codec) {
 	t.Run("Concurrent", func(t *testing.T) { concurrent(t, build()) })
 }
 
-// Messages are what the exam encodes: every kind of message that a fleet sends, and the awkward sizes.
+// Messages are the messages that Run encodes: of every kind that a fleet sends, and of awkward sizes.
 func Messages() map[string][]byte {
 	r := rand.New(rand.NewPCG(1, 2))
 	m := map[string][]byte{
