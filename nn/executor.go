@@ -53,6 +53,7 @@ func NewExecutor(g *Graph) *Executor {
 	}
 	e := &Executor{graph: g, held: holding{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}}
 	e.batches = [3]*feedBatch{{}, {}, {}}
+	e.step.Settle = func() { _ = e.publish() } // what fails is tried again after End, which returns the error
 	return e
 }
 

@@ -85,6 +85,10 @@ type Step struct {
 	// Beside are rows that a training step reads without creating or training them, for outputs other than its loss:
 	// nil, or one entry for each of Rows with only IDs, W and Next set. Only sessions of a [Looker] fill them.
 	Beside []Rows
+	// Settle, if not nil, hands the trainer what the step has computed beside gradients, such as the averages of batch
+	// norm. A session of threads that wait for each other in End calls it for all of them before any goes on, so that
+	// one that measures between two steps has those of all. Other sessions need not: the objective does so after End.
+	Settle func()
 }
 
 // Rows are the rows of one embedding that a batch touches.

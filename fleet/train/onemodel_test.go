@@ -75,6 +75,44 @@ func TestOneModelAtAnEpochsEnd(t *testing.T) {
 	}
 }
 
+// TestOneModelInTheMiddleOfAnEpoch: what an evaluation between two steps measures is what a hook saves there, with the averages of batch norm,
+// whatever number of threads trains.
+func TestOneModelInTheMiddleOfAnEpoch(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	for _, mode := range trial.Some(t, strategy.Modes()) {
+		for _, k := range []struct{ servers, workers, threads int }{{1, 1, 4}, {1, 3, 3}, {0, 1, 4}, {0, 3, 1}, {1, 2, 1}} {
+			lockstep := mode == strategy.ModeSync || mode == strategy.ModeSSP
+			if k.servers > 0 && k.threads > 1 && lockstep || k.servers == 0 && k.workers > 1 && mode != strategy.ModeSync {
+				continue // no such jobs
+			}
+			dir := t.TempDir()
+			saved := func(n int) string { return filepath.Join(dir, fmt.Sprint(n)) }
+			results, _ := play(t, k.servers, k.workers, func() train.Job {
+				j := job(train.Options{Mode: string(mode), Epochs: 1, Batch: 7, EvalEvery: 2, Threads: k.threads})
+				net := newSigns(true)
+				j.Loss, j.Metrics, j.Outputs = net.loss, []*nn.Node{net.auc}, []*nn.Node{net.pred}
+				j.Hooks = []train.Hooks{{Evaluated: func(ctx context.Context, r *train.Run, _ train.Evaluation) error {
+					if !r.Leads() {
+						return nil
+					}
+					return r.Fleet.SaveInferenceModel(ctx, saved(len(r.History)), nn.Inference(r.Job.Outputs...))
+				}}}
+				return j
+			})
+			h := results[0].History
+			for i, e := range h {
+				if got := mustLoss(t, saved(i+1)); math.Abs(got-e.Value(nil)) > 1e-5 {
+					t.Errorf("%s, %+v: evaluation %d of %d measured a loss of %v, its model has %v", mode, k, i+1, len(h), e.Value(nil), got)
+				}
+			}
+			if len(h) < 5 {
+				t.Errorf("%s, %+v: %d evaluations show nothing", mode, k, len(h))
+			}
+		}
+	}
+}
+
 // TestCopiesThatStayApartAreTold: where workers of mode geo keep changes, a job says that it evaluates other weights than it saves, and else not.
 func TestCopiesThatStayApartAreTold(t *testing.T) {
 	// Serial: it takes over the process's log.

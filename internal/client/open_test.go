@@ -2,8 +2,10 @@ package client
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -84,5 +86,48 @@ func TestEvaluationThenTraining(t *testing.T) {
 		second.train(-1, []uint64{2}, nil)
 		all(t, "weights", second.peek(2), 2)
 		check(t, second.Close(t.Context()))
+	})
+}
+
+// TestThreadsSettleTogether: when a step of one thread has ended, those of all that it waited for have handed over what they computed beside
+// gradients, and a thread that has gone on hands over no more before the others' next steps.
+func TestThreadsSettleTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJob(t, 1, 1, strategy.HalfAsync())
+		j.serve(0)
+		c := j.join(0, nil)
+		const threads, steps = 3, 4
+		begin, opened := make(chan struct{}), sync.WaitGroup{}
+		var settled atomic.Int64
+		var running sync.WaitGroup
+		for thread := range threads {
+			opened.Add(1)
+			running.Go(func() {
+				s := open(t, c)
+				for step := range steps {
+					check(t, s.Begin(t.Context(), s.step(0, []uint64{3}, nil)))
+					if step == 0 {
+						opened.Done()
+						<-begin // a thread waits for others from their first steps on
+					}
+					st := s.step(-1, []uint64{3}, nil)
+					st.Settle = func() { settled.Add(1) }
+					check(t, s.End(t.Context(), st))
+					if thread > 0 {
+						continue
+					}
+					for range 2 {
+						if n := settled.Load(); n != int64(threads*(step+1)) {
+							t.Errorf("%d steps of %d threads have settled %d times", step+1, threads, n)
+						}
+						time.Sleep(time.Minute) // it measures
+					}
+				}
+				check(t, s.Close(t.Context()))
+			})
+		}
+		opened.Wait()
+		close(begin)
+		running.Wait()
 	})
 }

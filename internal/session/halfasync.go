@@ -50,7 +50,8 @@ type halfSession struct {
 	g  gradient.Step
 	at progress.Position
 	// waiting is cleared when the push with g was answered or has failed.
-	waiting bool // g is delivered, and not pushed yet
+	waiting bool   // g is delivered, and not pushed yet
+	settle  func() // of the step with g; nil if it has none
 	// version is compared with the meeting's; if they differ, the weights are copied again.
 	version int   // of the dense weights in params; -1 if they are an evaluation's
 	met     int64 // the worker's meetings when it trained last; -1 before
@@ -154,7 +155,8 @@ func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func
 	if m.err != nil {
 		return m.err
 	}
-	s.waiting = true
+	s.waiting, s.settle = true, st.Settle
+	defer func() { s.settle = nil }() // a step that has ended is its thread's again, pushed or not
 	m.push(ctx, note(s.number))
 	return m.await(ctx, func() bool { return s.waiting })
 }
@@ -234,7 +236,9 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 		}
 		for _, number := range sessions {
 			if s := m.members[number]; s != nil {
-				s.waiting = false
+				if s.waiting = false; err == nil && s.settle != nil {
+					s.settle()
+				}
 			}
 		}
 		m.staging.arrived()
