@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode"
@@ -49,18 +50,35 @@ func (r *Run) bestWas(kept bool, model string) string {
 	return fmt.Sprintf("the best evaluation was %s: %s; %s\n", when, r.tests.describe(b.At), of)
 }
 
-// serving are lines for a shell: a command that serves a model, and one that requests scores of rows, as lines if the
-// model was saved with their format, else as JSON. There are none if the directory is not on a disk, or has a name that
-// needs quoting.
+// serving are lines for a shell: a command that serves a model, and one that requests scores of rows, as lines if
+// examples/serve knows their format, else as JSON. There are none if the directory is not on a disk, or has a name that
+// needs quoting; of a model with operations of the program's own, the line says which program can serve it.
 func (j *Job) serving(model string) string {
 	if files.IsURL(model) || !bare(model) {
 		return ""
+	}
+	if j.hasOwnOps() {
+		return "serve it: in a program that calls nn.RegisterOp as this one does, with nn.OpenScorer(\"" + model +
+			"\", nn.ScorerOptions{})\n"
 	}
 	ask := j.asking()
 	if ask == "" {
 		ask = "curl -s localhost:8080/model"
 	}
 	return "serve it: go run github.com/gofleet/gofleet/examples/serve -model=" + model + "\nask it:   " + ask + "\n"
+}
+
+// hasOwnOps reports whether the model has operations that only programs which register them can load.
+func (j *Job) hasOwnOps() bool {
+	var graph bytes.Buffer
+	var of struct{ Nodes []struct{ Op string } }
+	return j.model().WriteGraph(&graph) == nil && json.Unmarshal(graph.Bytes(), &of) == nil &&
+		slices.ContainsFunc(of.Nodes, func(n struct{ Op string }) bool { return n.Op == "custom" })
+}
+
+// isOwn reports whether a format is no type of package dataset, so that only programs which register it read its lines.
+func isOwn(f dataset.Format) bool {
+	return reflect.Indirect(reflect.ValueOf(f)).Type().PkgPath() != reflect.TypeFor[dataset.CSV]().PkgPath()
 }
 
 // bare reports whether a path needs no quotes in a shell, and can't be taken for a flag.
@@ -75,7 +93,8 @@ const mostZeros = 40
 
 // asking requests the scores of the first row, or of one of zeros; "" if that is too long to be read.
 func (j *Job) asking() string {
-	if paths, err := listed(j.Files.Paths); j.Files.Format != nil && err == nil && len(paths) > 0 && isText(paths[0]) {
+	paths, err := listed(j.Files.Paths)
+	if f := j.Files.Format; f != nil && !isOwn(f) && err == nil && len(paths) > 0 && isText(paths[0]) {
 		lines := 1
 		if f, is := j.Files.Format.(dataset.CSV); is && f.Fields == nil {
 			lines = 2 // the names of the fields first

@@ -2,6 +2,8 @@ package train_test
 
 import (
 	"context"
+	"errors"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -55,6 +57,69 @@ func TestAskedAsTold(t *testing.T) {
 		}
 		if scores, err := s.ScoreJSON(t.Context(), []byte(told[1])); err != nil || len(scores.Values[0]) != 1 {
 			t.Errorf("%s: of %s scores are %v, %v", name, told[1], scores, err)
+		}
+	}
+}
+
+// doubled is an operation of a program's own.
+type doubled struct{}
+
+func (doubled) Shape(in [][]int) ([]int, error) { return in[0], nil }
+
+func (doubled) Forward(c *nn.OpCall) {
+	for i, x := range c.In[0].Value {
+		c.Out.Value[i] = 2 * x
+	}
+}
+
+func (doubled) Backward(c *nn.OpCall) {
+	for i, g := range c.Out.Grad {
+		if c.In[0].Grad != nil {
+			c.In[0].Grad[i] += 2 * g
+		}
+	}
+}
+
+// ownLines is a format of a program's own.
+type ownLines struct{ dataset.CSV }
+
+// TestWhoServesAProgramsOwn: a model with operations of the program's own is not said to be one for examples/serve, which can't load it; of one
+// whose lines only the program reads, rows are asked for as JSON.
+func TestWhoServesAProgramsOwn(t *testing.T) {
+	t.Parallel()
+	if err := errors.Join(nn.RegisterOp[doubled]("closing doubled"), dataset.RegisterFormat[ownLines]("closing lines")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ op, format bool }{{false, false}, {true, false}, {false, true}} {
+		dir := t.TempDir()
+		rows := filepath.Join(dir, "rows.csv")
+		if err := os.WriteFile(rows, []byte("x,y\n"+strings.Repeat("1,1\n-1,0\n", 40)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, said := play(t, 0, 1, func() train.Job {
+			g := nn.NewGraph(1)
+			x := g.Input("x", 1)
+			if c.op {
+				x = nn.Custom(doubled{}, x)
+			}
+			pred := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid})
+			j := job(train.Options{Out: filepath.Join(dir, "out"), Epochs: 1})
+			format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y")}}}
+			j.Loss, j.Metrics, j.Outputs, j.Data = nn.Mean(nn.LogLoss(pred, g.Input("y", 1))), nil, []*nn.Node{pred}, nil
+			if j.Files = (train.Files{Format: format, Paths: []string{rows}}); c.format {
+				j.Files.Format = ownLines{format}
+			}
+			return j
+		})
+		command := "\nserve it: go run github.com/gofleet/gofleet/examples/serve -model=" + filepath.Join(dir, "out", "model") + "\nask it:   "
+		if own := strings.Contains(said, "serve it: in a program that calls nn.RegisterOp as this one does"); own != c.op || own == strings.Contains(said, command) {
+			t.Errorf("%+v: the job said\n%s", c, said)
+		}
+		if lines := strings.Contains(said, command+"head -n 2 "+rows); lines != (!c.op && !c.format) {
+			t.Errorf("%+v: the job said\n%s", c, said)
+		}
+		if json := strings.Contains(said, command+"curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{\"x\":[0]}]'"); json != c.format {
+			t.Errorf("%+v: the job said\n%s", c, said)
 		}
 	}
 }
