@@ -400,3 +400,53 @@ func TestWhatWasSeenComesBack(t *testing.T) {
 		})
 	}
 }
+
+// TestAServerDiesBeforeItsFirstWeights: a server that has no dense weights is killed before worker 0 has said to it that they are there. Worker 1,
+// which has them all from the other server, goes on with it.
+func TestAServerDiesBeforeItsFirstWeights(t *testing.T) {
+	t.Parallel()
+	s := unhurried(t, strategy.ModeSync)
+	is := trial.Requests(t, "", "publish")
+	synctest.Test(t, func(t *testing.T) {
+		cluster, network := quiet(2, 2)
+		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+				e, err := f.Explain(nil)
+				if err == nil && e.Servers[1].Floats > 0 {
+					err = errors.New("server 1 has dense weights")
+				}
+				return errors.Join(err, c.Train(ctx, 3), f.BarrierWorker(ctx), c.Holds(ctx, 3))
+			})
+			switch {
+			case f.ServerIndex() == 1:
+				return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second}, play)
+			case f.IsWorker() && f.WorkerIndex() == 0:
+				own, err := trial.Another(f, &lateFirstWeights{network, is, f.ServerEndpoints()[1]})
+				if err != nil {
+					return err
+				}
+				defer own.Close()
+				return play(ctx, own)
+			}
+			return play(ctx, f)
+		}) {
+			if err != nil {
+				t.Errorf("%s: %v", role, err)
+			}
+		}
+	})
+}
+
+// lateFirstWeights has the first weights come late to a server.
+type lateFirstWeights struct {
+	transport.Transport
+	is func(endpoint string, req [][]byte) bool
+	to string
+}
+
+func (l *lateFirstWeights) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if l.is(endpoint, req) && endpoint == l.to {
+		time.Sleep(5 * time.Second)
+	}
+	return l.Transport.Call(ctx, endpoint, req, read)
+}

@@ -187,10 +187,13 @@ func (c *Client) join(ctx context.Context) error {
 	if err := c.pullDense(ctx); err != nil {
 		return err
 	}
-	// The first weights count as one acknowledged request of each server: if a server comes back without them, the next
-	// heartbeat shows it.
-	for s := range c.Servers {
-		c.link.counted(s)
+	// The first weights count as one acknowledged request of each server that is known to have them: if it comes back
+	// without them, the next heartbeat shows it. A server without dense weights has sent none, and may not have worker
+	// 0's word yet that the others have theirs.
+	for s, part := range c.Layout.Parts {
+		if c.Worker == 0 || part.Floats > 0 {
+			c.link.counted(s)
+		}
 	}
 	if err := c.frozen.bring(ctx); err != nil {
 		return err
