@@ -93,7 +93,7 @@ func TestUntrainedParamsAreNotSaved(t *testing.T) {
 						dir, says string
 						m         optimizer.Model
 					}{
-						"a head beside the loss": {t.TempDir(), `param "like.w_0" is not part of what was minimised`, nn.Inference(click, like)},
+						"a head beside the loss": {t.TempDir(), `param "like.w_0" is not part of what was minimised, so that nothing trains it: add`, nn.Inference(click, like)},
 						"no model":               {t.TempDir(), "the model is nil", nil},
 						"no directory":           {"", "the directory's name is empty", nn.Inference(click)},
 					} {

@@ -182,13 +182,13 @@ func TestOthersRowsAreRefused(t *testing.T) {
 						} else {
 							_, err = train.Predict(ctx, f, rows, io.Discard, j.Outputs...)
 						}
-						if err == nil || !strings.Contains(err.Error(), call+": workers have different rows "+c.want) {
-							t.Errorf("%s, %q, %s rows, worker %d: %v", call, mode, what, f.WorkerIndex(), err)
-						}
-						return nil
+						return err
 					}}}
 					_, err := j.Run(ctx, f)
-					return err
+					if f.IsWorker() && (err == nil || !strings.Contains(err.Error(), call+": workers have different rows "+c.want)) {
+						t.Errorf("%s, %q, %s rows, worker %d: %v", call, mode, what, f.WorkerIndex(), err)
+					}
+					return nil // a server is told that workers have ended early
 				})
 			}
 		}

@@ -126,6 +126,7 @@ func sameRows(ctx context.Context, f *fleet.Fleet, call string, rows *dataset.Da
 		cards = append(cards, c)
 	}
 	if slices.ContainsFunc(cards, func(c card) bool { return c.Has[0].differs(cards[0].Has[0]) }) {
+		_ = f.BarrierWorker(ctx) // none ends before all know why
 		return fmt.Errorf("train: %s: workers have different rows (%s), and each takes its share of rows that all "+
 			"have: give all workers the same rows in the same order", call, listOf(0, cards))
 	}

@@ -211,7 +211,8 @@ func Follows(how table.Serving, c table.Chain) error {
 
 // NotMinimised returns the error for a param of a model that nothing trains.
 func NotMinimised(name string) error {
-	return fmt.Errorf("param %q is not part of what was minimised: it has its first values, which nothing trains", name)
+	return fmt.Errorf("param %q is not part of what was minimised, so that nothing trains it: add its part to the "+
+		"loss, leave out the outputs that need it, or make it Frozen", name)
 }
 
 // NoEmbedding returns the error for a name that is not an embedding of the model.

@@ -22,7 +22,7 @@ type frozen struct {
 	coming struct {
 		number uint64
 		values []float32
-		loads  int64 // of which that worker has noticed so many
+		loads  int64 // how many loads that worker had noticed
 	}
 }
 
