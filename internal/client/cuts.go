@@ -89,9 +89,12 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 
 // goOn does the worker's work at a stage of its cut, and puts the result into the next request. It skips a stage that
 // it has handled. If server 0 was restarted and does not have the number, the call begins again under its old id;
-// server 0's journal shows whether it was done.
+// server 0's journal shows whether it was done. A worker that has gone on with its steps gives the call up instead,
+// since the next cut must begin between two of them.
 func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
 	switch {
+	case told.Anew && ask.Knows == cut.Reached && c.taken != nil:
+		return wire.Refuse(wire.StatusStale, "cut %s was given up (server 0 was started again): begin again", ask.ID)
 	case told.Anew:
 		told.Number, told.Stage = 0, cut.Queued
 	case !told.News(ask):

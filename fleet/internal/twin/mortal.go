@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -93,6 +94,7 @@ func (r *run) newLife(ctx context.Context, m rolemaker.RoleMaker, leg int, netwo
 func (p *life) kill() {
 	p.once.Do(func() {
 		p.killed.Store(true)
+		p.cable.Pulled.Store(true) // what it asks of others reaches them no more
 		if !p.mute {
 			p.cable.Kill()
 		}
@@ -353,20 +355,26 @@ func (p *life) play(ctx context.Context, as *role, m rolemaker.RoleMaker, bodies
 	return errKilled
 }
 
-// journal are the files of a server's journal as they are now.
+// journal are the files of a server's journal as they are at a moment.
 type journal struct {
 	pattern string
 	files   map[string][]byte
 	err     error
 }
 
+// journal reads them while the process goes on, so again until it has begun or removed none of them meanwhile.
 func (r *run) journal(leg, server int) journal {
-	j := journal{pattern: filepath.Join(r.journals(leg), fmt.Sprintf("server-%d-*", server)),
-		files: map[string][]byte{}}
+	j := journal{pattern: filepath.Join(r.journals(leg), fmt.Sprintf("server-%d-*", server))}
 	names, err := filepath.Glob(j.pattern)
-	for j.err = err; len(names) > 0 && j.err == nil; names = names[1:] {
-		j.files[names[0]], j.err = os.ReadFile(names[0])
+	for before := []string(nil); err == nil && !slices.Equal(before, names); {
+		before, j.files, j.err = names, map[string][]byte{}, nil
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			j.files[name], j.err = data, errors.Join(j.err, err)
+		}
+		names, err = filepath.Glob(j.pattern)
 	}
+	j.err = errors.Join(j.err, err)
 	return j
 }
 

@@ -61,7 +61,7 @@ const longest = 4 * time.Minute
 // follows counts programs in which the twin took another sign than its own.
 var follows atomic.Int64
 
-// TestPrograms plays programs that once were judged wrongly.
+// TestPrograms plays programs that once were judged wrongly, or that once failed.
 func TestPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/programs/*.json")
 	if err != nil || len(files) == 0 {
