@@ -22,7 +22,7 @@ const asProgram = "WIDE_AND_DEEP_PROGRAM"
 // TestMain is the program where TestAKilledServerEndsTheJob starts it.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) == "" {
-		os.Exit(m.Run())
+		os.Exit(law.InMemory(m))
 	}
 	main()
 }

@@ -41,7 +41,7 @@ func (t tests) Run() int {
 		}
 	}
 	trial.Waits()
-	return t.M.Run()
+	return trial.InMemory(t.M)
 }
 
 // goPlaces are the places of the go command.

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		trial.Waits()
-		status := m.Run()
+		status := trial.Quickly(m)
 		os.RemoveAll(programs)
 		os.Exit(status)
 	}

@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == counterName {
 		os.Exit(counterMain(os.Args[2:]))
 	}
-	os.Exit(m.Run())
+	os.Exit(law.InMemory(m))
 }
 
 // TestSomeRuns plays jobs of real processes of which one is killed or stopped: they end by themselves, and nothing acknowledged is lost

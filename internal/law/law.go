@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"testing"
@@ -51,6 +52,13 @@ func Draws() {
 // compute. -parallel sets another number. The package's TestMain calls it.
 func Waits() {
 	_ = flag.Set("test.parallel", strconv.Itoa(3*runtime.GOMAXPROCS(0)))
+}
+
+// Quickly runs the tests of a package InMemory, and collects garbage less often: their heaps are small, and a fifth of
+// their time went into that. The package's TestMain calls it.
+func Quickly(m *testing.M) int {
+	debug.SetGCPercent(400)
+	return InMemory(m)
 }
 
 // Long skips a test with -short, also in runs under the race detector: the test takes long, and has no cases of which

@@ -9,6 +9,12 @@ import (
 // Waits lets more tests of a package run in parallel than there are cores, see [law.Waits].
 func Waits() { law.Waits() }
 
+// InMemory runs tests that write many files, see [law.InMemory].
+func InMemory(m *testing.M) int { return law.InMemory(m) }
+
+// Quickly also collects garbage less often, see [law.Quickly].
+func Quickly(m *testing.M) int { return law.Quickly(m) }
+
 // Long skips a test that -short leaves out, see [law.Long].
 func Long(t *testing.T) {
 	t.Helper()

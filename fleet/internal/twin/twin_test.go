@@ -21,7 +21,7 @@ import (
 // TestMain leaves out what services tell of each delta.
 func TestMain(m *testing.M) {
 	slog.SetLogLoggerLevel(slog.LevelWarn)
-	os.Exit(m.Run())
+	os.Exit(law.InMemory(m))
 }
 
 // TestJobs plays jobs drawn by seed, several beside each other, and has the twin judge them. A program that fails is

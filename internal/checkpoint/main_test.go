@@ -1,0 +1,10 @@
+package checkpoint
+
+import (
+	"os"
+	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
+)
+
+func TestMain(m *testing.M) { os.Exit(law.Quickly(m)) }
