@@ -29,6 +29,7 @@
 //	places.go    where files lie: a directory, or a store
 //	odd.go       legs that are refused first
 //	misuse.go    steps that are refused
+//	measured.go  what a thread evaluates and saves between two steps
 //	taken.go     directories of another job
 //	mortal.go    legs whose processes die, and the operator who starts them again
 //	gate.go      what stands still with a paused process

@@ -52,6 +52,7 @@ func Draw(seed uint64) Program {
 			p.Legs[len(p.Legs)-1].meets()
 		}
 	}
+	p.drawMeasures(!often(rand.New(rand.NewPCG(seed, 37)), 3))
 	p.drawReturns(rand.New(rand.NewPCG(seed, 30)))
 	p.drawBases(rand.New(rand.NewPCG(seed, 31)))
 	p.drawLosses(rand.New(rand.NewPCG(seed, 33)))

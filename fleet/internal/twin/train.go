@@ -15,6 +15,9 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 	own := c.Batches[r.worker]
 	at = fmt.Sprintf("%s worker %d", at, r.worker)
 	if n := r.l.Threads; n > 1 && !c.ByHand {
+		if r.l.measures(r.p.Net) {
+			return r.threads(ctx, at, c, own)
+		}
 		_, err := nn.TrainThreads(ctx, r.g.Graph, n, func(thread int) iter.Seq2[map[string]*tensor.Dense, error] {
 			return r.feeds(share(own, thread, n), c.pace(r.worker))
 		}, nn.TrainOptions{MayBeEmpty: true})
