@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -22,13 +23,15 @@ var Payloads = map[strategy.Payload]wire.Encoding{
 // or row, and added to the next gradient of the same before that is rounded. So over many steps the servers get the sum
 // of the gradients up to what is owed, which is half of a last place.
 //
-// A frame is narrowed once and repeated unchanged, so that a retry neither loses nor doubles what is owed. The errors
-// that are owed when a session ends are dropped: they are too small for any push to carry. Every session, and in async
-// mode every sender, has its own feedback: a copy of the dense gradients, and [owed] for the rows of each embedding.
+// A frame is narrowed once and repeated unchanged, so that a retry neither loses nor doubles what is owed. Pieces that
+// begin again are made of the gradient itself. The errors that are owed when a session ends are dropped: they are too
+// small for any push to carry. Every session, and in async mode every sender, has its own feedback: a copy of the dense
+// gradients, and [owed] for the rows of each embedding.
 type feedback struct {
 	dense [][]float32     // by param: what is owed and, during a push, the gradient plus that
 	rows  []gradient.Rows // by embedding: the push under way
 	owed  []owed          // by embedding
+	plain gradient.Step   // the push under way, without what is owed
 }
 
 func newFeedback(l *layout.Layout) *feedback {
@@ -55,11 +58,13 @@ func (x *Exchange) narrowly(ctx context.Context, r Request) error {
 		x.feedback = newFeedback(x.s.Layout)
 	}
 	k := x.feedback
+	k.plain = r.Push
 	k.add(&r)
 	if err := x.exchange(ctx, r); err != nil {
 		x.feedback = nil
 		return err
 	}
+	k.plain = gradient.Step{}
 	for e := range r.Push.Rows {
 		k.owed[e].keep(r.Push.Rows[e].G)
 	}
@@ -86,4 +91,20 @@ func (k *feedback) add(r *Request) {
 		}
 	}
 	r.Push.Dense, r.Push.Rows = k.dense, k.rows
+}
+
+// restore replaces the rounding errors that pieces have left by the gradient, for a server that asks for them again:
+// gathered are its rows, by embedding. What was owed to them is dropped.
+func (x *Exchange) restore(s int, r *Request, gathered [][]float32) {
+	k := x.feedback
+	if k == nil {
+		return // nothing is rounded
+	}
+	plain := slices.Clone(x.span(s, k.plain.Dense, 0, x.floats(s)))
+	for i, errors := range x.span(s, r.Push.Dense, 0, x.floats(s)) {
+		copy(errors, plain[i])
+	}
+	for e := range gathered {
+		copy(gathered[e], x.gather(&x.lanes[s].push[e], e, k.plain.Rows[e]))
+	}
 }

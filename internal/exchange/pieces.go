@@ -121,6 +121,7 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 		}
 		err := x.send(ctx, s, note)
 		if errors.Is(err, wire.ErrAgain) && begun < mostBegun {
+			x.restore(s, r, gathered)
 			i, begun = -1, begun+1
 		} else if err != nil {
 			return fmt.Errorf("piece %d of %d: %w", i+1, len(all), err)
