@@ -75,18 +75,21 @@ func checks(name string, errs ...error) error {
 
 // checkRate checks a rate, which a schedule may replace.
 func checkRate(lr float64, s lr.Schedule) error {
-	if s != nil {
+	switch {
+	case s != nil:
 		return nil
+	case lr > 0 && float32(lr) == 0:
+		return fmt.Errorf("LR is %v, which is 0 for a float32: nothing would be trained", lr)
 	}
 	return checkPositive("LR", lr)
 }
 
 // checkPositive also allows zero, which means the default.
 func checkPositive(name string, v float64) error {
-	if v >= 0 && !math.IsInf(v, 1) {
+	if v >= 0 && v <= math.MaxFloat32 {
 		return nil
 	}
-	return fmt.Errorf("%s is %v: it must be a positive number", name, v)
+	return fmt.Errorf("%s is %v: it must be a positive float32", name, v)
 }
 
 // checkDivisor is checkPositive for a number that keeps a division finite: as a float32 it must not be 0.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/optimizer"
@@ -92,6 +93,20 @@ func TestWrongNumbersAreRefused(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestRatesThatNoFloatHas: a rate that is 0 or infinite as a float32 would train nothing, or weights that are not finite, without a word.
+func TestRatesThatNoFloatHas(t *testing.T) {
+	for _, rate := range []float64{1e-300, 1e-46, 1e39} {
+		for _, r := range []optimizer.Rule{optimizer.SGD{LR: rate}, optimizer.Adam{LR: rate}, optimizer.Ftrl{LR: rate}} {
+			if err := optimizer.CheckRule(r); err == nil || !strings.Contains(err.Error(), "LR is") {
+				t.Errorf("%+v: error %v", r, err)
+			}
+		}
+	}
+	if err := optimizer.CheckRule(optimizer.SGD{LR: 1e-44}); err != nil {
+		t.Error(err)
 	}
 }
 
