@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/collective"
@@ -59,8 +60,8 @@ func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, erro
 	return f.gather(ctx, "AllGatherBytes", data)
 }
 
-// meeting returns the backend for communication with the other workers between steps. A process alone needs none, and
-// may call before Minimize.
+// meeting returns the backend for a collective, which is under way until meets is nil again. A process alone needs none,
+// and may call before Minimize.
 func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
 	f.mu.Lock()
 	early := f.job == nil && f.IsLocal()
@@ -68,7 +69,23 @@ func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, erro
 	if early {
 		return new(solo.Trainer), nil
 	}
-	return f.between(ctx, call)
+	b, err := f.between(ctx, call)
+	if err == nil {
+		err = f.enter(call)
+	}
+	return b, err
+}
+
+// enter begins a collective, which ends when meets is nil again. It refuses a second one at the same time: workers
+// number their collectives, so that one goroutine's would be paired with another's of another worker.
+func (f *Fleet) enter(call string) error {
+	for !f.IsLocal() && !f.meets.CompareAndSwap(nil, &call) {
+		if other := f.meets.Load(); other != nil {
+			return fmt.Errorf("fleet: %s: another goroutine is in %s: make collectives one after the other, in the "+
+				"same order on every worker: %w", call, *other, ErrOrder)
+		}
+	}
+	return nil
 }
 
 // CatchUp makes a worker that was restarted alone join the collectives of the others where they are, instead of at the
@@ -105,6 +122,7 @@ func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte,
 	if err != nil {
 		return nil, err
 	}
+	defer f.meets.Store(nil)
 	all, err := f.statistics.gather(ctx, b, call, data)
 	return all, named(call, err)
 }

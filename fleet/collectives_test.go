@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -125,6 +126,40 @@ func TestDifferentCollectivesAreRefused(t *testing.T) {
 				t.Errorf("%s: worker %d: error %v", name, f.WorkerIndex(), err)
 			}
 			return sum(ctx, f)
+		})
+	}
+}
+
+// TestCollectivesOfTwoGoroutines: a second collective of a worker at the same time is refused by name, since the other workers' goroutines may
+// come in another order and their sums be mixed; the first goes on. A process alone may.
+func TestCollectivesOfTwoGoroutines(t *testing.T) {
+	t.Parallel()
+	for servers, s := range map[int]strategy.Strategy{0: {}, 1: strategy.Async(), 2: strategy.Sync()} {
+		fleettest.Cluster{Servers: servers, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+			return trial.Play(ctx, f, trial.NewToy(), optimizer.SGD{LR: 1}, s, func() error {
+				if f.WorkerIndex() == 1 {
+					time.Sleep(10 * time.Second)
+				}
+				summed := make(chan error)
+				go func() {
+					sum, err := f.AllReduce(ctx, []float64{1}, fleet.Sum)
+					if err == nil && sum[0] != 2 {
+						err = fmt.Errorf("the sum of two ones is %v", sum)
+					}
+					summed <- err
+				}()
+				if f.WorkerIndex() == 0 {
+					time.Sleep(time.Second)
+					_, reduces := f.AllReduce(ctx, []float64{100}, fleet.Sum)
+					_, gathers := f.AllGather(ctx, []float64{100})
+					for _, err := range []error{reduces, gathers, f.BarrierWorker(ctx)} {
+						if !errors.Is(err, fleet.ErrOrder) || !strings.Contains(err.Error(), "another goroutine is in AllReduce") {
+							t.Errorf("%d servers: %v", servers, err)
+						}
+					}
+				}
+				return errors.Join(<-summed, f.BarrierWorker(ctx))
+			})
 		})
 	}
 }

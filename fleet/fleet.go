@@ -56,6 +56,7 @@ type Fleet struct {
 	hosted     hosting
 	saving     saving
 	merged     merging
+	meets      atomic.Pointer[string] // the collective under way
 	statistics statistics
 }
 

@@ -24,6 +24,7 @@ func allReduce[E number](ctx context.Context, f *Fleet, call string, x []E, op R
 	if err != nil {
 		return nil, err
 	}
+	defer f.meets.Store(nil)
 	if m, ok := b.(meeter); ok {
 		out := append([]E{}, x...)
 		err := m.Meet(ctx, func(g *collective.Group) error { return collective.AllReduce(ctx, g, reduceOps[op], out) })

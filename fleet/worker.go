@@ -103,9 +103,13 @@ func (f *Fleet) tellStats() {
 // ctx ends the wait, calling it again before another step or collective joins the same barrier.
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
 	b, err := f.between(ctx, "BarrierWorker")
+	if err == nil {
+		err = f.enter("BarrierWorker")
+	}
 	if err != nil {
 		return err
 	}
+	defer f.meets.Store(nil)
 	if f.statistics.apart {
 		_, err = f.statistics.gather(ctx, b, "BarrierWorker", nil)
 	} else {
