@@ -78,6 +78,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 			s.GradientMerge.KSteps <= 1},
 		ends:  ending{meet: f.ServerNum() == 0 && f.WorkerNum() > 1 && j.EvalEvery != 0},
 		paces: paces{}}
+	defer r.releaseOut()
 	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {
 		return r.result(), j.ended(s, err)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -322,5 +324,57 @@ func TestAFileThatIsNamedTwice(t *testing.T) {
 		if strings.Contains(said, "trained on and tested on") {
 			t.Errorf("%q and %q have no file in common: %s", c.paths, c.test, said)
 		}
+	}
+}
+
+// TestTwoJobsInOneOutputDirectory: a second job with the output directory of one that runs is refused when it begins, by the name of the
+// first, which leaves its results; behind that the second may begin. One directory for checkpoints and results is one job's own.
+func TestTwoJobsInOneOutputDirectory(t *testing.T) {
+	t.Parallel()
+	kindsOfJobs(t, func(mode string, servers int) {
+		synctest.Test(t, func(t *testing.T) { twoJobs(t, mode, servers) })
+	})
+}
+
+func twoJobs(t *testing.T, mode string, servers int) {
+	dir := t.TempDir()
+	run := func(begin func(ctx context.Context)) map[string]error {
+		return fleettest.Cluster{Servers: servers, Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Mode: mode, Out: dir, Checkpoint: dir})
+			if begin == nil {
+				j.Checkpoint = ""
+			}
+			j.Stdout = io.Discard
+			j.Hooks = []train.Hooks{{Begin: func(ctx context.Context, r *train.Run) error {
+				if r.Leads() && begin != nil {
+					begin(ctx)
+				}
+				return nil
+			}}}
+			_, err := j.Run(ctx, f)
+			return err
+		})
+	}
+	for role, err := range run(func(context.Context) {
+		second := run(nil)
+		if err := second["worker 0"]; !errors.Is(err, fleet.ErrTaken) || !strings.Contains(err.Error(), fmt.Sprintf("-out=%s", dir)) ||
+			!strings.Contains(err.Error(), fmt.Sprint("process ", os.Getpid())) {
+			t.Errorf("%q: a second job: %v", mode, err)
+		}
+	}) {
+		if err != nil {
+			t.Errorf("%q: the first job, %s: %v", mode, role, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "model", "model.json")); err != nil {
+		t.Error(err)
+	}
+	for role, err := range run(nil) {
+		if err != nil {
+			t.Errorf("%q: a job after that, %s: %v", mode, role, err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); left != nil {
+		t.Errorf("%q is left", left)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -28,8 +29,9 @@ type Run struct {
 	exe      *nn.Executor // for training
 	last     nn.TrainResult
 	curve    curve
-	left     string  // the last lines of output, on what was saved
-	keeps    *keeper // of the best model; nil if the job leaves the model of its last step
+	out      checkpoint.Claims // holds the output directory
+	left     string            // the last lines of output, on what was saved
+	keeps    *keeper           // of the best model; nil if the job leaves the model of its last step
 
 	others others
 	ends   ending

@@ -57,6 +57,26 @@ func (r *Run) save(ctx context.Context) error {
 	return r.hooks.saved(ctx, r, dir)
 }
 
+// takeOut takes the job's directory until Run ends, so that an error of writing, or another job that would replace its
+// results, is reported before hours of training. A directory in a store is not taken.
+func (r *Run) takeOut(ctx context.Context) error {
+	err := files.CheckWritable(r.Job.Out)
+	if err == nil && !files.IsURL(r.Job.Out) {
+		err = r.out.Take(ctx, files.Join(r.Job.Out, outLock))
+	}
+	return err
+}
+
+// outLock is the place of the lock in an output directory: checkpoints may be saved into that itself.
+const outLock = ".job"
+
+// releaseOut lets another job have the directory.
+func (r *Run) releaseOut() {
+	if r.out.Release(); r.Job.Out != "" && !files.IsURL(r.Job.Out) && r.others.lowest {
+		_ = files.Remove(files.Join(r.Job.Out, outLock)) // not if another job has it
+	}
+}
+
 // Save writes a checkpoint to resume from, dir/checkpoint, and, unless model is nil, a model for inference, dir/model.
 // One worker calls it.
 func Save(ctx context.Context, f *fleet.Fleet, dir string, model optimizer.Model) error {

@@ -73,8 +73,8 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if err := r.tellRate(ctx); err != nil {
 		return err
 	}
-	if j.Out != "" && r.others.leads { // an error of writing is reported before hours of training
-		if err := files.CheckWritable(j.Out); err != nil {
+	if j.Out != "" && r.others.lowest {
+		if err := r.takeOut(ctx); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
 	}
