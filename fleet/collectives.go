@@ -60,8 +60,8 @@ func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, erro
 	return f.gather(ctx, "AllGatherBytes", data)
 }
 
-// meeting returns the backend for a collective, which is under way until meets is nil again. A process alone needs none,
-// and may call before Minimize.
+// meeting returns the backend for a collective, which is under way until meets is nil again. A process alone needs
+// none, and may call before Minimize.
 func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
 	f.mu.Lock()
 	early := f.job == nil && f.IsLocal()
