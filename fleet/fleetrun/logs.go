@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,7 +10,26 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
 )
+
+// holdLogs takes the directory of the logs until release. A second fleetrun there would replace logs that are still
+// written, so that nobody can read them. Those of a job on several machines may share a directory.
+func holdLogs(dir string, j *job) (release func(), err error) {
+	var held checkpoint.Claims
+	lock := filepath.Join(dir, ".job")
+	if len(j.here) < len(j.servers)+len(j.workers) {
+		return held.Release, nil
+	}
+	if err := held.Take(context.Background(), lock); errors.Is(err, checkpoint.ErrTaken) {
+		return nil, fmt.Errorf("--log_dir=%s has the logs of another fleetrun: %w", dir, err)
+	}
+	return func() {
+		held.Release()
+		os.Remove(lock) // unless another fleetrun has it
+	}, nil
+}
 
 // logPath is the file of a role's output: log/serverlog.0, log/workerlog.1.
 func logPath(dir string, r role) string {

@@ -80,8 +80,8 @@ func launch(opts *options, con *console) (int, error) {
 	if err != nil {
 		return exitUsage, err
 	}
-	signals, release := catchSignals()
-	defer release()
+	signals, uncatch := catchSignals()
+	defer uncatch()
 	scratch, remove, err := makeScratch(os.TempDir())
 	if err != nil {
 		return exitFailure, fmt.Errorf("no directory for temporary files: %w", err)
@@ -91,6 +91,11 @@ func launch(opts *options, con *console) (int, error) {
 	if err != nil {
 		return exitCodeOf(err), err
 	}
+	release, err := holdLogs(opts.logDir, job)
+	if err != nil {
+		return exitFailure, err
+	}
+	defer release()
 	job.scratch, job.live, job.width, job.token = scratch, con.live, con.width, job.ownToken(os.Getenv)
 	job.shows = asked(os.Getenv(progressVar), con)
 	job.lacks = job.unprobed(os.Getenv(healthVar), con)
