@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
@@ -71,4 +73,29 @@ func TestHooksOutliveAWorker(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestAWorkerLeadsWithoutADirectory: a job whose worker 0 died before it had made the output directory leaves its results there.
+func TestAWorkerLeadsWithoutADirectory(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		out, torn := filepath.Join(t.TempDir(), "a", "out"), errors.New("the tape is torn")
+		errs := fleettest.Cluster{Servers: 1, Workers: 2}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Mode: "async", Out: out})
+			j.Stdout = io.Discard
+			if f.IsFirstWorker() {
+				j.Data = func(context.Context) (rows, test *dataset.Dataset, err error) { return nil, nil, torn }
+			}
+			_, err := j.Run(ctx, f)
+			return err
+		})
+		if !errors.Is(errs["worker 0"], torn) || !errors.Is(errs["worker 1"], train.ErrShort) {
+			t.Error(errs)
+		}
+		for _, name := range []string{"run.json", "history.csv", "model/model.json", "checkpoint/manifest.json"} {
+			if _, err := os.Stat(filepath.Join(out, name)); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

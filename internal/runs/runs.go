@@ -49,8 +49,11 @@ func Secret(name string) bool {
 var secrets = []string{"TOKEN", "SECRET", "SECRETS", "PASS", "PASSWORD", "PASSWORDS", "PASSWD", "PASSPHRASE",
 	"PASSCODE", "KEY", "CREDENTIAL", "CREDENTIALS"}
 
-// Write writes the description into a job's output directory.
+// Write writes the description into a job's output directory, and makes that if it does not exist.
 func (a About) Write(dir string) error {
+	if err := files.MakeDirs(dir); err != nil {
+		return err
+	}
 	return files.Write(files.Join(dir, File), func(to io.Writer) error {
 		e := json.NewEncoder(to)
 		e.SetIndent("", "  ")
