@@ -146,10 +146,11 @@ func crash(lines []string) (at int, is bool) {
 			at, is = cause, true
 		case stack && at < 0:
 			at, is = paragraph, true
-		case line == "" || strings.HasPrefix(line, "\t") || strings.HasSuffix(line, ")"):
+		case line == "" || strings.HasPrefix(line, "\t") || strings.HasSuffix(line, ")") ||
+			strings.HasPrefix(line, "[signal "):
 			continue
 		case at != cause && !strings.HasPrefix(line, "created by "):
-			at = -1 // the program went on
+			at, cause = -1, -1 // the program went on
 		}
 		if line != "" && !stack {
 			paragraph = i

@@ -52,6 +52,10 @@ func TestTail(t *testing.T) {
 			[]string{"own: an op panicked: no", "", "goroutine 1 [running]:", "main.main()", "\t/a/b.go:7 +0x1", "created by x in goroutine 1"}},
 		{"a panic that was survived", "http: panic serving: no\n" + strings.Join(append([]string{"goroutine 7 [running]:"}, many[:30]...), "\n"),
 			many[30-tailLines : 30]},
+		{"a panic that is told of, and one that was survived", "panic: of another program\none\nhttp: panic serving: no\n" +
+			strings.Join(append([]string{"goroutine 7 [running]:"}, many[:30]...), "\n"), many[30-tailLines : 30]},
+		{"a panic by a signal", "panic: nil\n[signal SIGSEGV: no]\n\ngoroutine 1 [running]:\nmain.main()\n",
+			[]string{"panic: nil", "[signal SIGSEGV: no]", "", "goroutine 1 [running]:", "main.main()"}},
 		{"a panic of an attempt before", strings.Join(crashed, "\n") + "\n" + attemptLine + " 2\n" + strings.Join(many[:30], "\n"), many[30-tailLines : 30]},
 		{"a panic that is told of", "panic: of another program\n" + strings.Join(many[:30], "\n"), many[30-tailLines : 30]},
 		{"empty", "", nil},
