@@ -49,7 +49,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 		return nil, err
 	}
 	if f.ServerNum() == 0 {
-		return nil, fmt.Errorf("fleet: Explain: it tells of traffic with servers, and this job has none: %w", ErrRole)
+		return nil, fmt.Errorf("fleet: Explain: it describes traffic with servers, and this job has none: %w", ErrRole)
 	}
 	for name, n := range ids {
 		i := slices.IndexFunc(j.layout.Embeddings, func(e layout.Embedding) bool { return e.Name == name })

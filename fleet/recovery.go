@@ -155,8 +155,8 @@ func (s *saving) end() *saver {
 	return n
 }
 
-// joined refuses a process alone that has checkpoints to go on from and has not called InitWorker, which finds them: it
-// would begin anew, and its own would take their place. Where there are servers or other workers they refuse it.
+// joined refuses a process alone with a directory for checkpoints that has not called InitWorker, which resumes from
+// them: it would begin anew, and replace them. In other jobs servers, or the other workers, refuse such a process.
 func (s *saving) joined(j *job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -166,7 +166,7 @@ func (s *saving) joined(j *job) error {
 	return nil
 }
 
-// trains refuses a training step of such a process behind its last checkpoint: nothing would save it.
+// trains refuses a training step of such a process after its last checkpoint: no checkpoint would contain the step.
 func (s *saving) trains(j *job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -60,7 +60,7 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 	return s.err
 }
 
-// may says why a step is not made.
+// may returns why a step is refused.
 func (s *ordered) may(st *optimizer.Step) error {
 	if st.Eval {
 		return nil

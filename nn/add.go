@@ -2,7 +2,7 @@ package nn
 
 import "github.com/gofleet/gofleet/internal/kernels"
 
-// Add is a + b, element by element. Behind the batch, shapes are aligned from the right, and what is 1 or missing is
+// Add is a + b, element by element. After the batch, shapes are aligned from the right, and what is 1 or missing is
 // repeated: [N L D] takes [N L 1], [N D], [L D] of a parameter, and [D], a bias. The batch is never repeated: [N] and
 // [N 1] are refused.
 func Add(a, b *Node) *Node { return apply("", add{}, a, b) }

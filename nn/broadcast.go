@@ -10,10 +10,10 @@ import (
 // mostDims is the largest number of dimensions of a value computed from inputs of different shapes.
 const mostDims = 8
 
-// broadcast returns the shape to which a and b are repeated. Dimensions behind the batch are aligned from the right,
-// and a dimension that is 1 or missing is repeated as often as the other's. The batch is never repeated: an input with
-// a batch has dimensions behind it, and an input without, such as a parameter, has no more dimensions than the other
-// has behind the batch.
+// broadcast returns the shape to which a and b are repeated. Dimensions after the batch are aligned from the right, and
+// a dimension that is 1 or missing is repeated as often as the other's. The batch is never repeated: an input with a
+// batch has dimensions behind it, and an input without, such as a parameter, has no more dimensions than the other has
+// after the batch.
 func broadcast(a, b []int) ([]int, bool) {
 	if equalShapes(a, b) {
 		return a, true
@@ -59,7 +59,7 @@ func (pairwise) infer(in []*Node) ([]int, error) {
 	}
 	shape, ok := broadcast(in[0].shape, in[1].shape)
 	if !ok {
-		return nil, fmt.Errorf("%w: dimensions behind the batch, from the right, have to be the same or 1", differ(in))
+		return nil, fmt.Errorf("%w: dimensions after the batch, from the right, must be equal or 1", differ(in))
 	}
 	return shape, nil
 }

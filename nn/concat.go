@@ -59,8 +59,8 @@ func (o concat) infer(in []*Node) ([]int, error) {
 	}
 	axis := o.axis(len(in[0].shape))
 	if axis < 1 || axis >= len(in[0].shape) {
-		return nil, fmt.Errorf("input %v can't be joined along axis %d: there are those behind the batch, which is "+
-			"axis 0", in[0], axis)
+		return nil, fmt.Errorf("input %v can't be joined along axis %d: give one after the batch, which is axis 0",
+			in[0], axis)
 	}
 	shape := slices.Clone(in[0].shape)
 	for _, n := range in[1:] {

@@ -75,7 +75,7 @@ func (layerNorm) byExample()   {}
 // cols is the number of elements that are normalised together.
 func (l layerNorm) cols(x *Node) (int, error) {
 	if l.Axis < 0 || l.Axis > 0 && l.Axis >= len(x.shape) {
-		return 0, fmt.Errorf("input %v has no axis %d behind the batch", x, l.Axis)
+		return 0, fmt.Errorf("input %v has no axis %d after the batch", x, l.Axis)
 	}
 	return product(x.shape[min(max(l.Axis, 1), len(x.shape)):]), nil
 }

@@ -26,7 +26,7 @@ type LinearOptions struct {
 	PerPosition bool
 }
 
-// Linear is a fully connected layer, Act(x·W + b) of shape [N size]. Dimensions of x behind the first are flattened to
+// Linear is a fully connected layer, Act(x·W + b) of shape [N size]. Dimensions of x after the first are flattened to
 // in, unless it acts per position; W is a parameter of shape [in size], b one of shape [size].
 func Linear(x *Node, size int, o LinearOptions) *Node {
 	if x == nil || x.bad {

@@ -80,8 +80,8 @@ func (m *Model) Output(name string) *Node {
 
 // Load reads a model that was saved for inference: graph.json, and from all files *.safetensors in the directory the
 // weights. A dense parameter is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows
-// dim], and its ids are a U64 or I64 tensor of the name with .ids behind, in as many files as there are; rows that no
-// file has read as their initial values when the embedding has a height, and as zeros when not. The package
+// dim], and its ids are a U64 or I64 tensor of the name with the suffix .ids, in as many files as there are; rows that
+// no file has read as their initial values when the embedding has a height, and as zeros when not. The package
 // documentation has the equivalent Python.
 //
 // model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is

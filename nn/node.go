@@ -120,7 +120,7 @@ func apply(name string, o op, in ...*Node) *Node {
 	return NewGraph(0).add(name, o, in...)
 }
 
-// perExample is the number of elements behind the first dimension.
+// perExample is the number of elements after the first dimension.
 func (n *Node) perExample() int { return product(n.shape[min(1, len(n.shape)):]) }
 
 func product(dims []int) int {

@@ -21,8 +21,8 @@ func TestMistakesNameTheirLine(t *testing.T) {
 		build func(g *nn.Graph)
 		want  string
 	}{
-		{residual, `nn: add "add_0" (model.go:31): shapes differ: "fc_0" [N 1] and "sum_0" [N]: dimensions behind ` +
-			`the batch, from the right, have to be the same or 1`},
+		{residual, `nn: add "add_0" (model.go:31): shapes differ: "fc_0" [N 1] and "sum_0" [N]: dimensions after ` +
+			`the batch, from the right, must be equal or 1`},
 		{activated, `nn: linear "x" (model.go:41): the name is taken by input "x" (model.go:35)`},
 		{activatedByItsOwn, `nn: reshape "reshape_0" (model.go:51): input "fc_0" [N 2] has 2 numbers an example, [5] has 5`},
 		{nothing, `nn: concat (model.go:61): input 1 is nil`},

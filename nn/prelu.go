@@ -9,8 +9,8 @@ import (
 )
 
 // PReLU is x above 0 and slope·x below, with trained slopes that begin at 0.25 (He et al., 2015). Each unit, a position
-// in the last dimension, has a slope; in images, of shape [N C H W], each channel. They are the parameter prelu_0.w_0,
-// prelu_1.w_0 and so on.
+// in the last dimension, has a slope; in images, of shape [N C H W], each channel. The slopes are the parameter
+// prelu_0.w_0, prelu_1.w_0 and so on.
 func PReLU(x *Node) *Node {
 	if x == nil || x.bad || len(x.shape) < 2 {
 		return apply("", prelu{}, x, x)

@@ -38,7 +38,7 @@ func sizes(seed uint64, most int) func() int {
 }
 
 // broadcast64 is a function of pairs of elements, of shapes that are aligned from the right, batch and all, as arrays
-// of Python are; lead says whether dimensions are added behind the batch, or in front, as a node without a batch has
+// of Python are; lead says whether dimensions are added after the batch, or in front, as a node without a batch has
 // them.
 func broadcast64(a, b []int, batchedA, batchedB bool, f func(a, b float64) float64) func([][]float64) []float64 {
 	rank := max(len(a), len(b))

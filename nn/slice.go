@@ -38,7 +38,7 @@ func (slice) overwritable() {}
 func (s slice) infer(in []*Node) ([]int, error) {
 	x := in[0]
 	if s.Axis < 1 || s.Axis >= len(x.shape) {
-		return nil, fmt.Errorf("input %v can't be cut along axis %d: there are those behind the batch, which is axis 0",
+		return nil, fmt.Errorf("input %v can't be cut along axis %d: give one after the batch, which is axis 0",
 			x, s.Axis)
 	}
 	if s.From < 0 || s.From >= s.To || s.To > x.shape[s.Axis] {

@@ -29,7 +29,7 @@ fc           linear      [N 3]   norm                                         54
 lonely       parameter   [3 2]                                                 6               24 B  lonely [3 2]
 trained: 96 dense values (384 B), 1.8e+19 of embeddings (68719476736.0 GiB when all rows are born)
 frozen: 36 dense values (144 B)
-mistake: nn: multiply "multiply_0": shapes differ: "fc" [N 3] and "x" [N 4]: dimensions behind the batch, from the right, have to be the same or 1
+mistake: nn: multiply "multiply_0": shapes differ: "fc" [N 3] and "x" [N 4]: dimensions after the batch, from the right, must be equal or 1
 `
 	if got := "\n" + origins.ReplaceAllString(g.String(), ""); got != want {
 		t.Errorf("got %s", got)

@@ -192,9 +192,9 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 	}
 }
 
-// rest is how long a role that goes back rests before it joins again, behind a run that lasted so long: long enough not
-// to use up its returns on a run of the job that is about to end, and longer each time behind short runs, since what
-// ends them may last, as a full disk does. Others wait for a role no longer than StartTimeout.
+// rest is how long a role that goes back rests before it joins again, given its last rest and the time that the run
+// lasted: long enough not to use up its returns on a run of the job that is about to end, and longer each time after
+// short runs, since their cause may last, as a full disk does. Others wait for a role no longer than StartTimeout.
 func (j Job) rest(before, ran time.Duration) time.Duration {
 	longest := longestRest
 	if s, err := j.check(); err == nil {

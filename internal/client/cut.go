@@ -142,7 +142,7 @@ func (r *stream) read(ctx context.Context, from *scans, server int, scan wire.Sc
 	}
 }
 
-// head returns the next id, and takes the next page when one is used up. ok is false behind the last page. It waits for
+// head returns the next id, and takes the next page when one is used up. ok is false after the last page. It waits for
 // the reader, which ends with each's context.
 func (r *stream) head() (id uint64, ok bool, err error) {
 	for r.now == nil || r.at == len(r.now.ids) {

@@ -11,7 +11,7 @@ import (
 )
 
 // Shrink implements [backend.Trainer]. All servers end a period in one cut. If another worker has ended the period
-// behind the same barrier, in the same way, and this one has made no step since, it gets the result of that.
+// after the same barrier, in the same way, and this one has made no step since, it gets the result of that.
 func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
 	done, err := c.turn(ctx, "shrinking")
 	if err != nil {

@@ -46,7 +46,7 @@ func (all past) outdate() {
 
 // same returns a finished call that did what the cut under way is for: all workers that save after a barrier make one
 // checkpoint, and all that end a period end one. A checkpoint serves every worker at the same steps. The end of a
-// period serves each worker once, if the worker has made no step since and is behind the same barrier, which is in How:
+// period serves each worker once, if the worker has made no step since and is after the same barrier, which is in How:
 // a worker that already has its result wants another.
 func (all past) same(c *led) *Done {
 	if c.ask.Plan.Has(Read) {

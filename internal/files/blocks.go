@@ -35,7 +35,7 @@ type arrival struct {
 
 func (b block) asked() bool { return b.here || b.by != nil }
 
-// readAt implements ReadAt for bytes behind the first headBytes, by blocks.
+// readAt implements ReadAt for bytes after the first headBytes, by blocks.
 func (f *remote) readAt(b []byte, at int64) (n int, err error) {
 	wanted := b[:min(int64(len(b)), f.info.Size-at)]
 	kept, err := f.keep(at, at+int64(len(wanted)))

@@ -15,7 +15,7 @@ import (
 // A lock keeps a second process from a journal, but not on a machine that the lock does not reach, such as one to which
 // the disk was moved. So each process that restarts from a journal has a life, one higher than any before, and writes
 // files with names of its own; it also renames the segments that it has replayed. What a process of a lower life still
-// writes goes behind the last record that counts, or into a file of its own, and what it removes has other names.
+// writes goes after the last record that counts, or into a file of its own, and what it removes has other names.
 //
 //	NAME.000007.2   replayed up to the record before the next file's first
 //	NAME.000008.2   where life 2 continues

@@ -77,8 +77,8 @@ func (s *Segment) each(do func(end int64, r *record) error) error {
 }
 
 // play passes the records after the first to do, up to record last, and returns where the last one ends and its number.
-// Records behind it are those of a replaced process. In the last segment of a journal, where last is the highest
-// number, all records count, and only there may the end be torn.
+// Records after it are those of a replaced process. In the last segment of a journal, where last is the highest number,
+// all records count, and only there may the end be torn.
 func (s *Segment) play(last uint64, do func(Kind, []byte) error) (end int64, number uint64, err error) {
 	number = s.first - 1
 	err = s.each(func(at int64, r *record) error {

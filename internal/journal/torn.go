@@ -12,7 +12,7 @@ import (
 
 // The record that a process was writing as it died is the last of its journal, and no answer was sent for it. If the
 // process was killed, a part of the record is in the file. A machine that loses power writes unsynced bytes in any
-// order: some of them, zeros, or whole records behind a missing one. So in a durable journal, whole records do not show
+// order: some of them, zeros, or whole records after a missing one. So in a durable journal, whole records do not show
 // that those before them were ever complete, but a mark does: the records up to its number were on the disk.
 
 // torn returns nil if an error in the last segment of a journal is about the record that was being written, which has

@@ -306,7 +306,7 @@ func (q *SendQueue) Late() bool {
 }
 
 // ripe reports whether a gradient need not wait for others: it is full, has waited, or a Drain or the end of the queue
-// waits for it. A gradient with another behind it is full.
+// waits for it. A gradient with another after it is full.
 func (q *SendQueue) ripe(at int) bool {
 	return q.places[at].ticket == 0 || q.drains > 0 || q.end != queueRunning
 }

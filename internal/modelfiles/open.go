@@ -104,7 +104,7 @@ var unsigned sync.Map
 // tellUnsigned logs a warning, once for a directory, about a model whose files can't be verified.
 func (f *Files) tellUnsigned() {
 	if _, told := unsigned.LoadOrStore(f.dir, true); !told {
-		slog.Warn("a saved model has no "+Record+", so that nobody can say whether its files are whole and of one "+
+		slog.Warn("a saved model has no "+Record+", so that its files can't be checked to be whole and of one "+
 			"save: was it lost in a copy, or removed by hand?", "dir", f.dir)
 	}
 }

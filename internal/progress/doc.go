@@ -7,7 +7,6 @@
 //
 // A worker reads its share of an epoch in an order that is the same in every run, by one thread or by several with
 // shares of their own. A [Position] is a place in the share of one thread; it counts samples of its epoch, and epochs
-// are the program's. A push carries the position behind its last sample. Servers store, for each thread, the position
-// up to which every push is in their tables (package roster); checkpoints contain it, and a worker that joins receives
-// it.
+// are the program's. A push carries the position after its last sample. Servers store, for each thread, the position up
+// to which every push is in their tables (package roster); checkpoints contain it, and a worker that joins receives it.
 package progress

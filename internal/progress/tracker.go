@@ -182,7 +182,7 @@ func (t *Tracker) position(h *thread) Position {
 	return p
 }
 
-// All returns the positions of all threads: behind the last samples that they have trained, and at first behind the
+// All returns the positions of all threads: after the last samples that they have trained, and at first after the
 // samples that were in the weights at the start.
 func (t *Tracker) All() []Position {
 	t.mu.Lock()

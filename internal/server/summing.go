@@ -154,8 +154,8 @@ func (c *summing) join(a *addend, r mode.Round) error {
 }
 
 // complete reports whether all workers that the round waits for have sent the next span, or the step. The caller holds
-// the lock. A step counts only if no cut holds it: otherwise the round would close behind the cut's steps on this
-// server alone.
+// the lock. A step counts only if no cut holds it: otherwise the round would close after the cut's steps on this server
+// alone.
 func (c *summing) complete() bool {
 	if c.roster.Deciding() {
 		return false

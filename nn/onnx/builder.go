@@ -178,7 +178,7 @@ func (b *builder) reshape(v value, shape ...int) value {
 	return b.op("Reshape", v, b.ints(dims...))
 }
 
-// fit inserts dimensions of 1 after x's batch: nn aligns the dimensions behind the batch from the right, while ONNX
+// fit inserts dimensions of 1 after x's batch: nn aligns the dimensions after the batch from the right, while ONNX
 // aligns all, and so repeats x to the shape.
 func (b *builder) fit(x node, shape []int) value {
 	if len(x.shape) == 0 || x.shape[0] != -1 || len(x.shape) >= len(shape) {

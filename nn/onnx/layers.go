@@ -28,7 +28,7 @@ func conv2d(b *builder, n node, a convAttrs) value {
 		attr("pads", []int64{top, left, bottom, right}), attr("group", int(a.Groups)))...)
 }
 
-// pads returns the zeros before and behind a dimension over which a kernel slides: Padding, none for a kernel of 1, or
+// pads returns the zeros before and after a dimension over which a kernel slides: Padding, none for a kernel of 1, or
 // with Same as many as needed for a position per stride.
 func (a convAttrs) pads(kernel int64, size int) (before, behind int64) {
 	if a.Same {

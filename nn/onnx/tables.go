@@ -115,7 +115,7 @@ func (b *builder) zero(l lookup) value {
 	return b.int(int64(t.rows))
 }
 
-// place returns the places of the rows of a feed's ids. Ids beyond a height get a place behind all rows, which runtimes
+// place returns the places of the rows of a feed's ids. Ids beyond a height get a place after all rows, which runtimes
 // reject.
 func (b *builder) place(l lookup) value {
 	t, ids := b.tables[l.table.name], l.feed.value
@@ -171,7 +171,7 @@ func (b *builder) bringRows(l lookup) value {
 	return name
 }
 
-// window is the places of a slot's ids for the positions [N L] of a sequence: at is the place, behind all ids if there
+// window is the places of a slot's ids for the positions [N L] of a sequence: at is the place, after all ids if there
 // is none, and valid marks positions with an id.
 type window struct {
 	at, valid value

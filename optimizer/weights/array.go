@@ -85,7 +85,7 @@ func (s *stream) end() error {
 	case io.EOF:
 		return nil
 	case nil:
-		return errors.New("it goes on behind its numbers")
+		return errors.New("it continues after its numbers")
 	default:
 		return err
 	}

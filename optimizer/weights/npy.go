@@ -168,7 +168,7 @@ func parseNPY(text string) (h npy, err error) {
 		}
 	}
 	if len(seen) != 3 || p.rest != "" {
-		return h, fmt.Errorf("descr, fortran_order and shape are wanted, and nothing behind them")
+		return h, fmt.Errorf("want descr, fortran_order and shape, and nothing after them")
 	}
 	return h, nil
 }

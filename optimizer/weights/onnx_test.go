@@ -159,7 +159,7 @@ func TestONNXRefuses(t *testing.T) {
 		"dimensions that are cut":          {tensor(float + "\x0a\x01\x80"), "dimensions are cut"},
 		"too many dimensions":              {tensor(float + "\x0a\x81\x20" + strings.Repeat("\x01", 4097)), "4097 bytes, where 4096 are the most"},
 		"more than it has":                 {tensor(float + "\x08\x02\x22\x04\x00\x00\x00\x00"), "claims shape [2]"},
-		"more ids than rows":               {tensor(row, ids+"\x3a\x02\x01\x02"), "goes on behind"},
+		"more ids than rows":               {tensor(row, ids+"\x3a\x02\x01\x02"), "continues after"},
 		"an id that is cut":                {tensor(row, ids+"\x3a\x01\x81"), "unexpected EOF"},
 		"no id":                            {tensor(row, ids), "unexpected EOF"},
 		"ids of another shape":             {tensor(row, ids+"\x08\x02\x3a\x02\x01\x02"), "has shape [1 2]"},

@@ -218,7 +218,7 @@ func readWord(in *bufio.Reader) ([]byte, error) {
 func checkRest(in io.Reader, count int) error {
 	rest, err := io.ReadAll(io.LimitReader(in, 3))
 	if err == nil && len(bytes.TrimRight(rest, "\r\n")) > 0 {
-		err = fmt.Errorf("it goes on behind its %d words", count)
+		err = fmt.Errorf("it continues after its %d words", count)
 	}
 	return err
 }
@@ -245,7 +245,7 @@ func eachLine(r io.Reader, do func(word []byte, w []float32) error) error {
 		return fmt.Errorf("line %d: %w", number+1, err)
 	}
 	if t.rows < t.count {
-		return fmt.Errorf("it ends behind %d of %d words: %w", t.rows, t.count, io.ErrUnexpectedEOF)
+		return fmt.Errorf("it ends after %d of %d words: %w", t.rows, t.count, io.ErrUnexpectedEOF)
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func (t *textForm) row(line []byte) (word []byte, err error) {
 		return nil, fmt.Errorf("word %.100q has %d numbers, %d were to come", word, len(t.w), t.dim)
 	}
 	if t.count >= 0 && t.rows > t.count {
-		return nil, fmt.Errorf("word %.100q comes behind the %d words of the first line", word, t.count)
+		return nil, fmt.Errorf("word %.100q comes after the %d words that the first line announces", word, t.count)
 	}
 	return word, nil
 }
