@@ -121,8 +121,8 @@ func checkFooter(f io.ReaderAt, size int64) error {
 		return err
 	}
 	if footer := int64(binary.LittleEndian.Uint32(end[:])); footer+int64(len(end)) > size {
-		return fmt.Errorf("no Parquet file, or it is cut off: its end announces a footer of %d bytes, and the file has "+
-			"%d", footer, size)
+		return fmt.Errorf("no Parquet file, or it is cut off: its end announces a footer of %d bytes, and the file "+
+			"has %d", footer, size)
 	}
 	return nil
 }

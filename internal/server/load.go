@@ -65,9 +65,8 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		copies.Begin(c.store.Step())
 		if at := c.store.Step(); at > 0 && !m.Copies {
-			c.log.Info("schedules continue after the checkpoint's updates; if an earlier version saved it in mode geo, "+
-				"these are exchanges",
-				"updates", at)
+			c.log.Info("schedules continue after the checkpoint's updates; if an earlier version saved it in "+
+				"mode geo, these are exchanges", "updates", at)
 		}
 	}
 	c.frozen.loaded(m.Absent)
