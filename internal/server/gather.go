@@ -45,7 +45,7 @@ type gathered struct {
 	lives []uint32 // the workers' lives that sent the parts
 	// done records that all workers in the job had sent their parts, and stays set.
 	done bool
-	// loads are the loads that the participants had been told of when it was done, by worker; nil after a return.
+	// loads are the loads that the participants had been told of when it was done, by worker.
 	loads map[int]wire.Loads
 	// released means that every worker in the job had the answer; forgotten, that the data are no longer kept.
 	released, forgotten bool
@@ -61,7 +61,8 @@ type gatherRecord struct {
 	Have  []bool   `json:"have"`
 	Lives []uint32 `json:"lives,omitempty"`
 
-	Forgotten bool `json:"forgotten,omitempty"` // the data are not kept
+	Loads     map[int]wire.Loads `json:"loads,omitempty"`     // earlier builds have none
+	Forgotten bool               `json:"forgotten,omitempty"` // the data are not kept
 }
 
 const (
@@ -104,6 +105,7 @@ func (c *gathering) recall(r gatherRecord) {
 	}
 	g := c.of(r.N, r.Call, r.First)
 	g.data, g.more, g.have, g.done, g.forgotten = r.Data, r.More, r.Have, true, r.Forgotten
+	g.loads = r.Loads
 	copy(g.lives, r.Lives)
 	c.release(r.N - 1)
 }
@@ -303,7 +305,7 @@ func (c *gathering) release(n uint64) {
 // and are encoded at once.
 func (g *gathered) record() gatherRecord {
 	return gatherRecord{N: g.n, Call: g.call, First: g.first, Data: g.data, More: g.more, Have: g.have, Lives: g.lives,
-		Forgotten: g.forgotten}
+		Loads: g.loads, Forgotten: g.forgotten}
 }
 
 // size is the number of bytes of data that are kept.
