@@ -323,6 +323,10 @@ func (o *operator) process(ctx context.Context, m rolemaker.RoleMaker, name stri
 // play plays a role until it ends or is killed.
 func (p *life) play(ctx context.Context, as *role, m rolemaker.RoleMaker, bodies *sync.WaitGroup) error {
 	f, err := fleet.New(ctx, m, fleet.Options{Transport: p.cable, Logger: as.logger()})
+	if err != nil && p.killed.Load() { // before it has begun
+		<-p.dead
+		return errKilled
+	}
 	if err != nil {
 		return err
 	}

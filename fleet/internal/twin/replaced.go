@@ -39,17 +39,17 @@ type contest struct {
 	mu            sync.Mutex // guards what follows
 	draw          *rand.Rand
 	trains        bool
-	reached, late int             // requests until it is cut off, and those that tell the first of the second
-	life          uint32          // of the second
-	know          map[string]bool // workers that have had an answer of the second
+	reached, late int                  // requests until it is cut off, and those that tell the first of the second
+	know          map[string]time.Time // when workers have had an answer of the second
+	early         map[string]bool      // frames that were made before their workers knew, and may be sent once more
 	// cut is closed when the first is cut off, serves when the second listens, goes when the first goes on.
 	cut, serves, goes chan struct{}
 }
 
 func newContest(l Leg, seed uint64, network transport.Transport) *contest {
-	return &contest{Transport: network, Replacement: *l.Replaced, workers: l.Workers, know: map[string]bool{},
-		draw: rand.New(rand.NewPCG(seed, 34)),
-		cut:  make(chan struct{}), serves: make(chan struct{}), goes: make(chan struct{})}
+	return &contest{Transport: network, Replacement: *l.Replaced, workers: l.Workers, know: map[string]time.Time{},
+		early: map[string]bool{}, draw: rand.New(rand.NewPCG(seed, 34)),
+		cut: make(chan struct{}), serves: make(chan struct{}), goes: make(chan struct{})}
 }
 
 func isClosed(c chan struct{}) bool {
@@ -113,11 +113,16 @@ func (s *seat) toSecond(req [][]byte) bool {
 			close(s.cut)
 		}
 	}
+	since, knows := s.know[s.role]
+	frame := behindEnvelope(req)
+	if !knows {
+		s.early[frame] = true
+	}
 	switch {
 	case !isClosed(s.serves):
 		return false
-	case isClosed(s.goes) && s.know[s.role] && (step || !s.Steps) && often(s.draw, 2):
-		if f.ServerLife >= s.life { // else it was made before its worker knew, and is sent once more
+	case isClosed(s.goes) && knows && time.Now().After(since) && (step || !s.Steps) && often(s.draw, 2):
+		if !s.early[frame] {
 			s.late++
 		}
 		return false
@@ -133,8 +138,10 @@ func (s *seat) hears(body []byte) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.life = f.ServerLife
-	if s.know[s.role] = true; len(s.know) == s.workers && !isClosed(s.goes) {
+	if _, knew := s.know[s.role]; !knew {
+		s.know[s.role] = time.Now()
+	}
+	if len(s.know) == s.workers && !isClosed(s.goes) {
 		close(s.goes)
 	}
 }

@@ -1,7 +1,6 @@
 package twin
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -15,12 +14,11 @@ type listed struct{ ids, bytes float64 }
 // list adds the ids of a step's or an evaluation's request to those of each param, but for ids that it reads beside
 // the loss. It reads the frame itself: a header of 64 bytes, parts, and sections of a head and a payload each.
 func list(req [][]byte, of map[int]*listed) {
-	const envelope, header, head, beside = 16, 64, 16, 8
-	le, all := binary.LittleEndian, bytes.Join(req, nil)
-	if len(all) < envelope+header || string(all[envelope:][:4]) != "gfl1" {
+	const header, head, beside = 64, 16, 8
+	le, all := binary.LittleEndian, []byte(behindEnvelope(req))
+	if len(all) < header || string(all[:4]) != "gfl1" {
 		return
 	}
-	all = all[envelope:]
 	if op := wire.Op(all[5]); op != wire.OpStep && op != wire.OpPeek {
 		return
 	}

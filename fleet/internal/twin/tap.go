@@ -113,17 +113,23 @@ func (o *order) ended(s *sent, push sending, taken bool) {
 	}
 }
 
-// frameOf is a frame behind the transport's envelope; of one in pieces or in code its header.
-func frameOf(req [][]byte) (f wire.Frame, ok bool) {
+// behindEnvelope are the bytes of a frame behind the transport's envelope.
+func behindEnvelope(req [][]byte) string {
 	const envelope = 16
 	all := bytes.Join(req, nil)
-	if len(all) <= envelope {
+	return string(all[min(envelope, len(all)):])
+}
+
+// frameOf is a frame behind the transport's envelope; of one in pieces or in code its header.
+func frameOf(req [][]byte) (f wire.Frame, ok bool) {
+	all := []byte(behindEnvelope(req))
+	if len(all) == 0 {
 		return f, false
 	}
-	if f.Parse(all[envelope:]) == nil {
+	if f.Parse(all) == nil {
 		return f, true
 	}
-	h, err := wire.ParseHeader(all[envelope:])
+	h, err := wire.ParseHeader(all)
 	return wire.Frame{Header: h}, err == nil
 }
 
