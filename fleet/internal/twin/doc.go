@@ -16,6 +16,7 @@
 //	drawcalls.go  the calls of its legs
 //	drawstrikes.go  what befalls the processes of a last leg
 //	drawshifts.go  servers between which blocks shift
+//	turns.go     factors on rates that are set in an epoch
 //	options.go   which fields of a strategy are drawn
 //
 // Through the door:

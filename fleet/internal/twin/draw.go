@@ -73,6 +73,7 @@ func Draw(seed uint64) Program {
 	}
 	p.drawReplaced(rand.New(rand.NewPCG(seed, 34)))
 	p.drawUnused(rand.New(rand.NewPCG(seed, 36)))
+	p.drawTurns(rand.New(rand.NewPCG(seed, 37)))
 	p.name()
 	return p
 }

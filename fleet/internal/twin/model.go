@@ -342,6 +342,7 @@ func (m *model) train(at string, c Call) {
 			if next[p.worker]%every == 0 {
 				m.looks(at, c, p.worker, next[p.worker]-1, m.now)
 			}
+			m.turn(c, p.worker, next[p.worker]-1)
 		}
 	}
 }

@@ -266,8 +266,8 @@ func (r *run) leg(i int, l Leg) error {
 			continue
 		}
 		way := &trips{Transport: r.way(l, maker, base)}
-		if l.sized() {
-			way.lists = map[int]*listed{}
+		if l.legible() {
+			way.lists, way.idle = map[int]*listed{}, map[string]int{}
 		}
 		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
 		if err != nil {

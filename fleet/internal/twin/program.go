@@ -91,6 +91,7 @@ type Call struct {
 	ByHand  bool      `json:",omitempty"` // step by step, and a barrier at the end
 	Pace    []int     `json:",omitempty"` // by worker: milliseconds behind a step, where the order of pushes decides
 	Looks   []Look    `json:",omitempty"`
+	Turn    *Turn     `json:",omitempty"`
 
 	// look, and evaluations while training
 	Who     string `json:",omitempty"` // the executor: "same", "other" or "fresh"

@@ -136,6 +136,10 @@ func (p Program) without(k int) (less *Program, more bool) {
 					return &c, true
 				}
 			}
+			if next() {
+				call.Turn = nil
+				return &c, true
+			}
 			for w := range call.Batches {
 				for step := len(call.Batches[w]) - 1; step >= 0; step-- {
 					if next() {

@@ -2,7 +2,9 @@ package twin
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
@@ -44,10 +46,40 @@ func list(req [][]byte, of map[int]*listed) {
 	}
 }
 
-// sized says whether list can read what the workers of a leg send, each once.
+// idle says whether a request is an evaluation's that asks for no row.
+func idle(req [][]byte) bool {
+	f, ok := frameOf(req)
+	rows := func(s wire.Section) bool { return s.Kind == wire.KindIDs }
+	return ok && f.Op == wire.OpPeek && !slices.ContainsFunc(f.Sections, rows)
+}
+
+// legible says whether it can be read what the workers of a leg send to servers, each request once.
+func (l Leg) legible() bool {
+	return l.Servers > 0 && l.Strategy.Codec == "" && l.Strategy.MaxFrame == 0 && !l.mortal() && !l.returns()
+}
+
+// sized says whether a leg's steps have gradients of full width, and a push of so many steps.
 func (l Leg) sized() bool {
-	s := l.Strategy
-	return l.kind() == string(strategy.ModeSync) && s.Codec == "" && s.Payload == "" && s.MaxFrame == 0 && !l.returns()
+	return l.legible() && l.kind() == string(strategy.ModeSync) && l.Strategy.Payload == ""
+}
+
+// idles says where evaluations have asked servers for nothing: those that have no dense weights, for no rows.
+func (r *role) idles(at string) error {
+	if !r.l.legible() {
+		return nil
+	}
+	e, err := r.f.Explain(nil)
+	if err != nil {
+		return err
+	}
+	r.trips.mu.Lock()
+	defer r.trips.mu.Unlock()
+	for i, s := range e.Servers {
+		if n := r.trips.idle[fmt.Sprintf("server-%d:1", i)]; s.Floats == 0 && n > 0 {
+			r.differs("%s: server %d, which has no dense weights, was asked for nothing %d times", at, i, n)
+		}
+	}
+	return nil
 }
 
 // sized compares the bytes that Explain says an id takes with those that ids took in this worker's requests.

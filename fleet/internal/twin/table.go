@@ -109,6 +109,7 @@ func (c Call) events(e map[string]bool) {
 		name += " by the " + c.Who + " executor"
 	}
 	e[name] = true
+	e["a rate while training"] = e["a rate while training"] || c.Turn != nil
 	for _, l := range c.Looks {
 		e["look while training by the "+l.Who+" executor"] = true
 	}

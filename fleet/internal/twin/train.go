@@ -33,6 +33,9 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 		r.watch(before, "%s step %d", at, step)
 		before = r.arrived()
 		time.Sleep(c.pace(r.worker))
+		if err := r.turn(ctx, c, step); err != nil {
+			return err
+		}
 		for _, l := range c.Looks {
 			if l.Worker == r.worker && l.Step == step {
 				if err := r.look(ctx, fmt.Sprintf("%s behind step %d", at, step), l.Who, own[step]); err != nil {

@@ -16,8 +16,9 @@ type trips struct {
 	transport.Transport
 	made atomic.Int64
 
-	mu    sync.Mutex      // guards lists
-	lists map[int]*listed // by param, nil in legs that sized does not judge
+	mu    sync.Mutex      // guards what follows, which is nil where requests can't be read
+	lists map[int]*listed // by param
+	idle  map[string]int  // by server
 }
 
 // Call implements [transport.Transport].
@@ -26,6 +27,9 @@ func (t *trips) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	if t.lists != nil {
 		t.mu.Lock()
 		list(req, t.lists)
+		if idle(req) {
+			t.idle[endpoint]++
+		}
 		t.mu.Unlock()
 	}
 	return t.Transport.Call(ctx, endpoint, req, read)
@@ -42,7 +46,7 @@ func (r *role) differs(format string, args ...any) {
 func (r *role) tripped(at string, c Call, calls []int64) error {
 	s, last := r.l.Strategy, len(calls)-1
 	if r.l.kind() != string(strategy.ModeSync) || s.MaxFrame+s.GradientMerge.KSteps > 0 ||
-		len(c.Looks) > 0 || last < 1 || r.l.returns() {
+		len(c.Looks) > 0 || c.Turn != nil || last < 1 || r.l.returns() {
 		return nil
 	}
 	e, err := r.f.Explain(map[string]int{})

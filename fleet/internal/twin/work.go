@@ -67,7 +67,7 @@ func (r *role) work(ctx context.Context) (failed error) {
 		}
 		r.see([]float64{factor}, "%s rate", at)
 	}
-	if err := r.sized(at); err != nil {
+	if err := errors.Join(r.sized(at), r.idles(at)); err != nil {
 		return err
 	}
 	s := r.f.Stats()
