@@ -105,7 +105,8 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, sa
 
 // Still pauses the other threads of [TrainThreads] between two steps until resume is called, so that TrainOptions.Step
 // can measure and save the same weights. Call it only from Step, on the result that Step was given, and not in mode
-// half_async with servers, where threads wait for each other in their steps.
+// half_async with servers, where threads wait for each other in their steps. In mode async gradients may be on their
+// way to servers then, also with one thread: a barrier or a collective before the measurement waits for them.
 func (r TrainResult) Still() (resume func()) {
 	if r.crowd == nil {
 		return func() {}

@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
@@ -108,6 +109,63 @@ func TestOneModelInTheMiddleOfAnEpoch(t *testing.T) {
 			}
 			if len(h) < 5 {
 				t.Errorf("%s, %+v: %d evaluations show nothing", mode, k, len(h))
+			}
+		}
+	}
+}
+
+// TestAHookMeasuresWhatItSaves: a hook behind a step has the other threads still, and what is on its way arrive, before it evaluates by an
+// executor of its own and saves: both are of one model.
+func TestAHookMeasuresWhatItSaves(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	for _, mode := range trial.Some(t, strategy.Modes()) {
+		for _, k := range []struct{ servers, threads int }{{0, 3}, {2, 1}, {2, 3}} {
+			if k.threads > 1 && k.servers > 0 && (mode == strategy.ModeSync || mode == strategy.ModeSSP) {
+				continue // no such jobs
+			}
+			dir := t.TempDir()
+			saved := func(n int) string { return filepath.Join(dir, fmt.Sprint(n)) }
+			var measured []float64
+			play(t, k.servers, 1, func() train.Job {
+				j := job(train.Options{Mode: string(mode), Epochs: 1, Batch: 7, Threads: k.threads})
+				net := newSigns(true)
+				j.Loss, j.Metrics, j.Outputs = net.loss, nil, []*nn.Node{net.pred}
+				if mode == strategy.ModeAsync {
+					j.Strategy = &strategy.Strategy{Mode: mode, SendQueueSize: 8, MaxMergeVarNum: 4, SendWaitTimes: 2}
+				}
+				j.Hooks = []train.Hooks{{Step: func(ctx context.Context, r *train.Run, so nn.TrainResult) error {
+					if so.Steps%5 != 2 {
+						return nil
+					}
+					if mode != strategy.ModeHalfAsync || k.servers == 0 {
+						defer so.Still()()
+					}
+					if err := r.Fleet.BarrierWorker(ctx); err != nil {
+						return err
+					}
+					exe := nn.NewExecutor(r.Job.Loss.Graph())
+					for batch, err := range points(100).Batches(100) {
+						if err != nil {
+							return err
+						}
+						loss, err := exe.Eval(ctx, batch, r.Job.Loss)
+						if err != nil {
+							return err
+						}
+						measured = append(measured, nn.Scalar(loss[0]))
+					}
+					return errors.Join(exe.Close(ctx), r.Fleet.SaveInferenceModel(ctx, saved(len(measured)), nn.Inference(r.Job.Outputs...)))
+				}}}
+				return j
+			})
+			for i, loss := range measured {
+				if got := mustLoss(t, saved(i+1)); math.Abs(got-loss) > 1e-5 {
+					t.Errorf("%s, %+v: a hook measured a loss of %v, the model that it saved has %v", mode, k, loss, got)
+				}
+			}
+			if len(measured) < 5 {
+				t.Errorf("%s, %+v: %d evaluations show nothing", mode, k, len(measured))
 			}
 		}
 	}
