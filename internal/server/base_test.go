@@ -42,7 +42,7 @@ func TestMachinesComeBack(t *testing.T) {
 		"coming":   []rateRecord{{Round: 9, Factor: 0.5}},
 		"factors":  []table.Factor{{From: 4, By: 0.25}},
 		"gathers": []gatherRecord{{N: 12, Call: "AllReduce", First: 1, Data: [][]byte{{1}, {2}, nil}, More: []int{1},
-			Have: []bool{true, true, false}, Lives: []uint32{1, 2, 3}, Forgotten: true}},
+			Have: []bool{true, true, false}, Lives: []uint32{1, 2, 3}, Loads: map[int]wire.Loads{0: {Frozen: 1}, 1: {Frozen: 1, Steps: 2}}, Forgotten: true}},
 		"silent":     uint64(11),
 		"norms":      []wire.Norms{{Round: 6, Sums: gradient.AppendSquares(nil, sumsOf(1, 2))}},
 		"generation": "base-2",
