@@ -49,7 +49,8 @@
 //
 // Between steps workers can call [Fleet.AllReduce], [Fleet.AllGather] and [Fleet.BarrierWorker]. Package fleet/metrics
 // computes metrics over the examples of all workers: each worker evaluates the model on its own rows, with a separate
-// executor that does not train, and all get the same number.
+// executor that does not train, and all get the same number. Every worker makes these calls in the same order, and one
+// at a time: a call is refused while another goroutine is in one.
 //
 // [Fleet.SetRate] changes the learning rate of a running job; worker 0 sets it for all, for example from
 // [lr.ReduceOnPlateau].

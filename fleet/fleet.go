@@ -28,7 +28,8 @@ import (
 )
 
 // Fleet is this process's place in a training job. Make one with [Init] or [New]. Its methods may be called from any
-// goroutine, in the order that the package documentation shows.
+// goroutine, in the order that the package documentation shows. Collectives are made one at a time, in the same order
+// on every worker.
 type Fleet struct {
 	id      rolemaker.Identity
 	options Options

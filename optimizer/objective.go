@@ -86,8 +86,9 @@ type Step struct {
 	// nil, or one entry for each of Rows with only IDs, W and Next set. Only sessions of a [Looker] fill them.
 	Beside []Rows
 	// Settle, if not nil, hands the trainer what the step has computed beside gradients, such as the averages of batch
-	// norm. A session of threads that wait for each other in End calls it for all of them before any goes on, so that
-	// one that measures between two steps has those of all. Other sessions need not: the objective does so after End.
+	// norm. A session whose threads wait for each other in End calls it for all threads before any goes on, so that a
+	// thread that measures between two steps has the averages of all. Other sessions need not call it: the objective
+	// does so after End.
 	Settle func()
 }
 

@@ -20,7 +20,7 @@ func TestErrorNamesTheLine(t *testing.T) {
 		"a program's panic":    {func() { panic("no") }, "it panicked: no ("},
 		"an index":             {func() { _ = none[one] }, "it panicked: runtime error: index out of range [1] with length 0 ("},
 		"a nil pointer":        {func() { *nowhere = 1 }, "it panicked: runtime error: invalid memory address or nil pointer dereference ("},
-		"a panic in a library": {func() { strings.Repeat("x", -1) }, "it panicked: strings: negative Repeat count (strings.Repeat, strings.go:"},
+		"a panic in a library": {func() { _ = strings.Repeat("x", -one) }, "it panicked: strings: negative Repeat count (strings.Repeat, strings.go:"},
 	} {
 		err := recovered(c.do)
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
