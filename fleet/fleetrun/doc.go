@@ -31,7 +31,7 @@
 //	--max_restart N       when a role fails, start all roles again, at most N times (0)
 //	--restart_servers N   when a server fails, start it again alone, at most N times (0)
 //	--restart_workers N   when a worker fails, start it again alone, at most N times (0)
-//	--log_dir DIR         where logs go (log)
+//	--log_dir DIR         where logs go (log); each fleetrun that runs has its own
 //	-v                    show all flags, and the environment of the first server and the first worker, when the job starts
 //	--ui ADDRESS          show the job on a page there, with a token that is printed
 //	--quiet               show only the first worker's output and errors, and failures

@@ -42,7 +42,7 @@ type Options struct {
 	Seed   uint64
 	Batch  int     // examples per step and thread; 0 means 512
 	Epochs int     // passes over the training data; 0 means 1
-	Out    string  // output directory: checkpoint, model, history, curves; empty saves nothing
+	Out    string  // output directory of one running job: checkpoint, model, history, curves; empty saves nothing
 	Load   string  // a checkpoint or a model to begin from, written by any number of servers
 	LR     float64 // learning rate; 0 means the program's, see [Options.Rate]
 	// Threads is the number of training threads per worker; 0 means 1. Modes in which workers wait for each other
