@@ -1,4 +1,4 @@
-// Command ctr_dnn foretells clicks from slots of varying length: what a user clicked before, the terms of his search,
+// Command ctr_dnn predicts clicks from slots of varying length: what a user clicked before, the terms of his search,
 // the tags of what he is shown. The rows of a slot's ids are pooled to one, whatever their number, and a deep network
 // goes on top. Alone, or as one role of a cluster:
 //

@@ -5,7 +5,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// model foretells the label.
+// model predicts the label.
 type model struct{ pred, label *nn.Node }
 
 // newModel pools the rows of every slot's ids to one, whatever their number, and puts a deep network on top. All slots

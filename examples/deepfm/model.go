@@ -6,7 +6,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// model foretells the label.
+// model predicts the label.
 type model struct{ pred, label *nn.Node }
 
 // newModel is DeepFM (Guo et al., 2017): a factorization machine and a deep network that share the vectors of the

@@ -1,4 +1,4 @@
-// Command din foretells clicks from what a user clicked before, by a deep interest network (Zhou et al., 2018): a unit
+// Command din predicts clicks from what a user clicked before, by a deep interest network (Zhou et al., 2018): a unit
 // weighs each item of the history by the item that is shown. Alone, or as one role of a cluster:
 //
 //	go run ./examples/din

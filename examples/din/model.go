@@ -2,7 +2,7 @@ package main
 
 import "github.com/gofleet/gofleet/nn"
 
-// model foretells the label.
+// model predicts the label.
 type model struct{ pred, label *nn.Node }
 
 // newModel is a deep interest network: what a user clicked before is weighed by the item that is shown, and layers

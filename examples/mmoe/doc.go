@@ -1,4 +1,4 @@
-// Command mmoe foretells two labels of a row, a click and a like, by a mixture of experts (Ma et al., 2018): networks
+// Command mmoe predicts two labels of a row, a click and a like, by a mixture of experts (Ma et al., 2018): networks
 // that both tasks share, mixed for each by a gate of its own. Alone, or as one role of a cluster:
 //
 //	go run ./examples/mmoe

@@ -2,7 +2,7 @@ package main
 
 import "github.com/gofleet/gofleet/nn"
 
-// model foretells a label of each task.
+// model predicts a label of each task.
 type model struct {
 	loss    *nn.Node
 	preds   []*nn.Node

@@ -1,4 +1,4 @@
-// Command sasrec foretells the next item of a sequence by a transformer over the items before (SASRec; Kang and
+// Command sasrec predicts the next item of a sequence by a transformer over the items before (SASRec; Kang and
 // McAuley, 2018), and finds it among all. Alone, or as one role of a cluster:
 //
 //	go run ./examples/sasrec

@@ -5,7 +5,7 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// newModel is a transformer over the items that a user has seen. At each place its state foretells the next item: it is
+// newModel is a transformer over the items that a user has seen. At each place its state predicts the next item: it is
 // trained to have a large inner product with the item's row, and a small one with that of an item which was drawn.
 func newModel(seed uint64, dim int) (loss *nn.Node, t retrieval.Towers) {
 	g := nn.NewGraph(seed)

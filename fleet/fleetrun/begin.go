@@ -14,14 +14,14 @@ import (
 
 const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--list=FIELD=SEPARATOR]...\n\n" +
 	"Writes a training program for a file of rows, CSV or JSON lines, plain or gzip: it looks at rows, and decides\n" +
-	"what each field is to a model that foretells the label. --list says what stands between the values of a field\n" +
+	"what each field is to a model that predicts the label. --list says what stands between the values of a field\n" +
 	"that has several, as 'tags=|' does, or that one has a single value, as 'title=' does.\n"
 
 // runNew is "fleetrun new": it returns the exit code.
 func runNew(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun new", flag.ContinueOnError)
 	data := f.String("data", "", "file of rows")
-	label := f.String("label", "", "field that the model foretells")
+	label := f.String("label", "", "field that the model predicts")
 	separators := map[string]string{}
 	f.Func("list", "what stands between a field's values: FIELD=SEPARATOR; FIELD= is one value", func(s string) error {
 		field, separator, is := strings.Cut(s, "=")
@@ -58,8 +58,8 @@ func runNew(args []string, con *console) int {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitFailure
 	}
-	fmt.Fprintf(con.out, "%s has a program that foretells of %q %s, by fields of numbers (%d), categories (%d) "+
-		"and lists (%d), and by crosses of two categories (%d), after a look at %d rows.\n", dir, p.Label, p.Task,
+	fmt.Fprintf(con.out, "%s has a program that predicts for %q %s, from fields of numbers (%d), categories (%d) "+
+		"and lists (%d), and crosses of two categories (%d), after reading %d rows.\n", dir, p.Label, p.Task,
 		p.Numbers, p.Categories, len(p.Lists), p.Crosses, p.Rows)
 	for _, is := range p.Lists {
 		fmt.Fprintf(con.out, "A list: %s.\n", is)

@@ -41,7 +41,7 @@ func runCerts(args []string, con *console) int {
 	}
 	fmt.Fprintf(con.out, "%s is for %s and loopback, for %d days. Copy it to every machine, with its key readable "+
 		"by the job's user alone,\n"+
-		"and have all roles run with FLEET_TLS_DIR set to where it is.\n", c.dir, strings.Join(c.hosts, ", "), c.days)
+		"and set FLEET_TLS_DIR to its place for all roles.\n", c.dir, strings.Join(c.hosts, ", "), c.days)
 	return 0
 }
 

@@ -48,7 +48,7 @@ func (d *doctor) readDirectories() {
 		d.readBeginning(from)
 	}
 	if !seen && from == "" {
-		d.say("none named", "--checkpoint=DIR and --journal=DIR have them looked at, or a program with its flags")
+		d.say("none named", "--checkpoint=DIR and --journal=DIR examine them, and so does a program with its flags")
 	}
 }
 

@@ -30,7 +30,7 @@ func (p *program) readme() string {
 	var l lines
 	l.add("# %s", p.module)
 	l.add("")
-	l.add("A model that foretells `%s` from the other fields of a row. `main.go` says which, and what becomes of "+
+	l.add("A model that predicts `%s` from the other fields of a row. `main.go` says which, and what becomes of "+
 		"them: change it as you learn more.",
 		said(p.label.name))
 	l.add("")

@@ -33,7 +33,7 @@ func (l *lines) add(format string, args ...any) { fmt.Fprintf(l, format+"\n", ar
 // main is the text of main.go.
 func (p *program) main() string {
 	var l lines
-	l.add("// Command %s trains a model that foretells %s from the other fields of a row.", said(p.module),
+	l.add("// Command %s trains a model that predicts %s from the other fields of a row.", said(p.module),
 		said(p.label.name))
 	l.add("//")
 	l.add("//\tgo run . -check      look at the rows and the net before training")
@@ -335,7 +335,7 @@ func (p *program) head(l *lines) {
 	case amount:
 		mean, deviation := p.label.plain.of()
 		l.add(`	label := g.Input("label", 1)
-	// The net foretells a number around 0, which is scaled to the label's.
+	// The net predicts a number around 0, which is scaled to the label's.
 	const mean, deviation = %s, %s
 	amount := nn.Scale(nn.Linear(hidden, 1, nn.LinearOptions{}), deviation, mean).Named("amount")`,
 			short(mean, deviation), short(deviation, deviation))

@@ -58,14 +58,14 @@ func Write(dir, data, label string, separators map[string]string) (*Program, err
 		}
 	}
 	written := &Program{Rows: r.count, Numbers: len(p.numbers) + len(p.vectors), Categories: len(p.categories),
-		Crosses: len(p.crosses), Left: p.leftOut(), Label: label, Task: p.foretells()}
+		Crosses: len(p.crosses), Left: p.leftOut(), Label: label, Task: p.predicts()}
 	for _, f := range p.lists {
 		written.Lists = append(written.Lists, said(f.name)+" "+f.lists.is())
 	}
 	return written, nil
 }
 
-func (p *program) foretells() string {
+func (p *program) predicts() string {
 	switch p.task {
 	case chance:
 		if p.values != nil {
