@@ -46,6 +46,9 @@ type returning struct {
 	lives   map[int]*life
 }
 
+// errRefused is the end of a request that a killed process was about to refuse, whether it has taken it or not.
+var errRefused = fmt.Errorf("a process that was killed: %w", transport.ErrUnreachable)
+
 func newReturning(l Leg, network transport.Transport) *returning {
 	n := &returning{Transport: network, reached: map[int]int{}, left: map[int][]Return{}, lives: map[int]*life{}}
 	for _, d := range l.Returns {
@@ -97,7 +100,7 @@ func (n *returning) Call(ctx context.Context, endpoint string, req [][]byte, rea
 			return read(body)
 		}
 		if f, ok := frameOf([][]byte{body}); ok && f.Refusal() != nil {
-			return transport.ErrUnreachable // which is as good
+			return errRefused
 		}
 		return fmt.Errorf("the connection to %s broke", endpoint)
 	})

@@ -19,11 +19,12 @@ import (
 type order struct {
 	seed uint64
 
-	mu     sync.Mutex // guards what follows
-	sent   map[sending]*sent
-	taken  map[time.Time]bool
-	pulls  map[int]uint64 // of a worker
-	events []*event
+	mu      sync.Mutex // guards what follows
+	sent    map[sending]*sent
+	refused map[sending]*event // pushes that servers have refused, or were about to when they were killed
+	taken   map[time.Time]bool
+	pulls   map[int]uint64 // of a worker
+	events  []*event
 }
 
 // sending is a worker's request: a push by its number, all else by when it was sent.
@@ -37,8 +38,8 @@ type sending struct {
 type sent struct {
 	at time.Time
 	*event
-	noted bool
-	taken bool // by its server
+	reached map[string]bool // endpoints
+	taken   bool            // by its server
 }
 
 // event is a request of a training step that has reached the servers: a push if it has samples, and ids that are
@@ -50,7 +51,8 @@ type event struct {
 }
 
 func newOrder(seed uint64) *order {
-	return &order{seed: seed, sent: map[sending]*sent{}, taken: map[time.Time]bool{}, pulls: map[int]uint64{}}
+	return &order{seed: seed, sent: map[sending]*sent{}, refused: map[sending]*event{}, taken: map[time.Time]bool{},
+		pulls: map[int]uint64{}}
 }
 
 // count is how many events there were.
@@ -77,7 +79,7 @@ func (o *order) send(worker int, push uint64) *sent {
 			number = o.pulls[worker] << 32
 		}
 		r := rand.New(rand.NewPCG(o.seed, number<<8+uint64(worker)))
-		s = &sent{event: &event{worker: worker}}
+		s = &sent{event: &event{worker: worker}, reached: map[string]bool{}}
 		s.at = now.Add(time.Duration(1+r.IntN(5000)) * time.Microsecond)
 		for o.taken[s.at] {
 			s.at = s.at.Add(time.Microsecond)
@@ -87,29 +89,59 @@ func (o *order) send(worker int, push uint64) *sent {
 	return s
 }
 
-// arrived notes a frame of a training step.
-func (o *order) arrived(s *sent, f wire.Frame) {
+// arrived notes a frame of a training step. One that comes again to a server is another event, which has the samples if
+// the first has not counted.
+func (o *order) arrived(s *sent, endpoint string, f wire.Frame) *event {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !s.noted {
-		s.noted = true
-		o.events = append(o.events, s.event)
+	e := s.event
+	switch {
+	case s.reached[endpoint]:
+		e = &event{worker: s.worker}
+		o.events = append(o.events, e)
+	case len(s.reached) == 0:
+		o.events = append(o.events, e)
 	}
-	if f.Seq > 0 {
-		s.samples, s.seq = int(f.Samples), f.Seq
+	if s.reached[endpoint] = true; f.Seq > 0 && e == s.event {
+		e.samples, e.seq = int(f.Samples), f.Seq
 	}
+	return e
 }
 
-// ended notes whether the server of a push has taken it; one that it has not has not arrived, and comes again.
-func (o *order) ended(s *sent, push sending, taken bool) {
+// counted notes that a push was answered which has come as an event: it counts there or, if the answer says that it has
+// counted before, where it came before.
+func (o *order) counted(s *sent, push sending, e *event, before bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if s.taken = s.taken || taken; s.taken {
+	s.taken = true
+	switch first := o.refused[push]; {
+	case before && e == s.event && first != nil:
+		s.move(first)
+	case !before && e != s.event:
+		s.move(e)
+	}
+	delete(o.refused, push)
+}
+
+// move has a push count as another event.
+func (s *sent) move(to *event) {
+	to.samples, to.seq = s.samples, s.seq
+	s.samples = 0
+	s.event = to
+}
+
+// untaken notes that a push was not answered: it comes again. A server that it has reached may have taken it.
+func (o *order) untaken(s *sent, push sending, reached bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if s.taken {
 		return
 	}
-	s.samples = 0
-	if o.sent[push] == s {
+	if s.samples = 0; o.sent[push] == s {
 		delete(o.sent, push)
+	}
+	if reached {
+		o.refused[push] = s.event
 	}
 }
 
@@ -149,17 +181,24 @@ func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	}
 	s := t.send(t.worker, f.Seq)
 	time.Sleep(time.Until(s.at))
+	var e *event
 	if step {
-		t.arrived(s, f)
+		e = t.arrived(s, endpoint, f)
 	}
 	var refused error
+	var outcome wire.Outcome
 	err := t.Transport.Call(ctx, endpoint, req, func(body []byte) error {
 		if answer, ok := frameOf([][]byte{body}); step && ok {
-			refused = answer.Refusal()
+			refused, outcome = answer.Refusal(), answer.Outcome()
 		}
 		return read(body)
 	})
-	t.ended(s, sending{worker: t.worker, push: f.Seq}, !errors.Is(err, transport.ErrUnreachable) && refused == nil)
+	switch push := (sending{worker: t.worker, push: f.Seq}); {
+	case errors.Is(err, transport.ErrUnreachable) || refused != nil:
+		t.untaken(s, push, errors.Is(err, errRefused) || refused != nil)
+	case err == nil && f.Seq > 0:
+		t.counted(s, push, e, outcome.Again)
+	}
 	return err
 }
 
