@@ -130,18 +130,22 @@ func (s *sent) move(to *event) {
 	s.event = to
 }
 
-// untaken notes that a push was not answered: it comes again. A server that it has reached may have taken it.
-func (o *order) untaken(s *sent, push sending, reached bool) {
+// untaken notes that a push was not answered: it comes again. A server that it has reached may have taken it, and has
+// not if it says so.
+func (o *order) untaken(s *sent, push sending, reached, refused bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if s.taken {
 		return
 	}
+	if reached && s.samples > 0 {
+		o.refused[push] = s.event
+	}
+	if !refused {
+		return
+	}
 	if s.samples = 0; o.sent[push] == s {
 		delete(o.sent, push)
-	}
-	if reached {
-		o.refused[push] = s.event
 	}
 }
 
@@ -193,10 +197,11 @@ func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 		}
 		return read(body)
 	})
-	switch push := (sending{worker: t.worker, push: f.Seq}); {
-	case errors.Is(err, transport.ErrUnreachable) || refused != nil:
-		t.untaken(s, push, errors.Is(err, errRefused) || refused != nil)
-	case err == nil && f.Seq > 0:
+	push, away := sending{worker: t.worker, push: f.Seq}, errors.Is(err, transport.ErrUnreachable)
+	switch {
+	case err != nil || refused != nil:
+		t.untaken(s, push, !away || errors.Is(err, errRefused), away || refused != nil)
+	case f.Seq > 0:
 		t.counted(s, push, e, outcome.Again)
 	}
 	return err
