@@ -108,7 +108,7 @@ func (r *role) sized(at string) error {
 		if took == nil || took.ids == 0 {
 			continue
 		}
-		n := 1 << 20 / p.Dim()
+		n := 1 << 19 / p.Dim() // in one frame
 		with, err := pushed(map[string]int{p.Name: n})
 		if err != nil {
 			return err
