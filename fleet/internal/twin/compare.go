@@ -11,15 +11,17 @@ import (
 // Differences are those of what was seen from what the twin says, in the order of its calls. Where rounding decides
 // a sign, the twin takes another if the first is wrong; followed are the numbers of which it did.
 func (p Program) Differences(saw Seen) (wrong, followed []string) {
-	if wrong = p.differences(saw, p.picks()); len(wrong) == 0 {
-		return nil, nil
+	for _, copies := range []int{p.copies(), 4 * p.copies()} { // few may all be rounded in ways that matter little
+		if wrong = p.differences(saw, picksOf(copies)); len(wrong) == 0 {
+			return nil, nil
+		}
 	}
 	return p.follow(saw, wrong, nil)
 }
 
 // follow are the differences that are left by some choice of signs behind those that are taken.
 func (p Program) follow(saw Seen, wrong []string, taken map[string]float64) (least, followed []string) {
-	first := p.picks()
+	first := picksOf(p.copies())
 	first.noted, first.taken = true, taken
 	p.differences(saw, first)
 	exact := len(first.signs) - len(first.copies) - 1 // plays from whose versions others pick come before
@@ -30,7 +32,7 @@ func (p Program) follow(saw Seen, wrong []string, taken map[string]float64) (lea
 	for _, sign := range []float64{-1, 1, 0} {
 		more := map[string]float64{name: sign}
 		maps.Copy(more, taken)
-		again := p.picks()
+		again := picksOf(p.copies())
 		again.taken = more
 		left := p.differences(saw, again)
 		if len(left) > 0 {
@@ -43,8 +45,8 @@ func (p Program) follow(saw Seen, wrong []string, taken map[string]float64) (lea
 	return wrong, nil
 }
 
-func (p Program) picks() *picks {
-	return &picks{at: map[string]int{}, copies: make([][][]*state, p.copies())}
+func picksOf(copies int) *picks {
+	return &picks{at: map[string]int{}, copies: make([][][]*state, copies)}
 }
 
 // differences are Differences by one choice of signs.
