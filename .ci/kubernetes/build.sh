@@ -1,6 +1,6 @@
 #!/bin/bash
 # build.sh DIR: all programs of a one-node Kubernetes, in DIR/bin (from Go modules, of which the mains here are .txt, since they
-# belong to none of this module) and DIR/root (from Debian's packages, unpacked, not installed). A second run makes what is missing.
+# belong to none of this module) and DIR/debian (from Debian's packages, unpacked, not installed). A second run makes what is missing.
 set -euo pipefail
 die() { echo "build.sh: $*" >&2; exit 1; }
 [ $# = 1 ] || die "say where: build.sh DIR"
@@ -12,7 +12,7 @@ lib=v0.${K8S#1.}   # the libraries of that release
 export GOTOOLCHAIN=local GOFLAGS=-buildvcs=false CGO_ENABLED=0
 for p in go python3 openssl apt-get dpkg; do command -v $p > /dev/null || die "needs $p"; done
 [ "$(dpkg --print-architecture)" = amd64 ] || die "images are made for amd64 alone, this machine is $(dpkg --print-architecture)"
-mkdir -p "$DIR"/{bin,root,debs,images,src}
+mkdir -p "$DIR"/{bin,debian,debs,images,src}
 exec 9> "$DIR/.build"; flock -w 10 9 || die "another build.sh works in $DIR"
 
 step() { # step NAME KEY COMMAND...: runs it unless KEY is what the last run that succeeded had
@@ -24,12 +24,12 @@ step() { # step NAME KEY COMMAND...: runs it unless KEY is what the last run tha
 }
 key() { { cat "$@"; echo "$K8S $DNS"; go version; } | sha256sum | cut -d' ' -f1; }
 
-debs() { # containerd, runc and the CNI plugins: the machine's where it has them, else unpacked in DIR/root
+debs() { # containerd, runc and the CNI plugins: the machine's where it has them, else unpacked in DIR/debian
 	cd "$DIR/debs"
 	timeout 300 apt-get download containerd runc containernetworking-plugins || { timeout 300 apt-get update && timeout 300 apt-get download containerd runc containernetworking-plugins; }
-	for d in *.deb; do dpkg -x "$d" "$DIR/root"; done
-	[ -x "$DIR/root/usr/bin/containerd" ] && [ -x "$DIR/root/usr/sbin/runc" ] && [ -x "$DIR/root/usr/lib/cni/bridge" ]
-	ldd "$DIR/root/usr/bin/containerd" "$DIR/root/usr/sbin/runc" 2>&1 | { ! grep "not found"; }
+	for d in *.deb; do dpkg -x "$d" "$DIR/debian"; done
+	[ -x "$DIR/debian/usr/bin/containerd" ] && [ -x "$DIR/debian/usr/sbin/runc" ] && [ -x "$DIR/debian/usr/lib/cni/bridge" ]
+	ldd "$DIR/debian/usr/bin/containerd" "$DIR/debian/usr/sbin/runc" 2>&1 | { ! grep "not found"; }
 }
 hyper() {
 	mkdir -p "$DIR/src/hyper"; cd "$DIR/src/hyper"; cp "$here/hyper/main.go.txt" main.go
@@ -58,8 +58,8 @@ pause() {
 	go build -trimpath -o "$DIR/bin/pause" -ldflags "-s -w" .
 	"$here/image.py" "$DIR/images/pause.tar" localhost/pause:1 "$DIR/bin/pause=/pause"
 }
-step debs "$(dpkg --print-architecture)" debs
+step debs "debian $(dpkg --print-architecture)" debs
 step hyper "$(key "$here/hyper/main.go.txt")" hyper
 step coredns "$(key "$here/dns/main.go.txt")" dns
 step pause "$(key "$here/pause/main.go.txt" "$here/image.py")" pause
-echo "built in $DIR/bin and $DIR/root: next, up.sh $DIR"
+echo "built in $DIR/bin and $DIR/debian: next, up.sh $DIR"

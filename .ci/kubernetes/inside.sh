@@ -4,7 +4,7 @@ set -euo pipefail
 DIR=$1 S=$1/state
 . "$(dirname "$0")/lib.sh"
 . "$DIR/env"
-export LD_LIBRARY_PATH=$DIR/root/usr/lib/x86_64-linux-gnu PATH=$DIR/root/usr/bin:$DIR/root/usr/sbin:/usr/sbin:/sbin:$PATH
+export LD_LIBRARY_PATH=$DIR/debian/usr/lib/x86_64-linux-gnu PATH=$DIR/debian/usr/bin:$DIR/debian/usr/sbin:/usr/sbin:/sbin:$PATH
 unset http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY
 mount -t proc proc /proc
 start() { # start NAME COMMAND...: its end is written to state/ended, where up.sh looks
@@ -76,7 +76,7 @@ state = "/run/containerd-state"
   disable_apparmor = true
   restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".cni]
-    bin_dir = "$DIR/root/usr/lib/cni"
+    bin_dir = "$DIR/debian/usr/lib/cni"
     conf_dir = "$N/cni"
   [plugins."io.containerd.grpc.v1.cri".containerd]
     snapshotter = "overlayfs"
@@ -84,7 +84,7 @@ state = "/run/containerd-state"
       runtime_type = "io.containerd.runc.v2"
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         SystemdCgroup = false
-        BinaryName = "$DIR/root/usr/sbin/runc"
+        BinaryName = "$DIR/debian/usr/sbin/runc"
 Y
 : > "$N/resolv.conf"
 cat > "$N/kubelet.yaml" <<Y
