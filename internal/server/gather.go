@@ -45,7 +45,7 @@ type gathered struct {
 	lives []uint32 // the workers' lives that sent the parts
 	// done records that all workers in the job had sent their parts, and stays set.
 	done bool
-	// loads are the loads that the participants had been told of when it was done, by worker.
+	// loads are the loads that the participants had been told of when it was done, by worker; nil once it is released.
 	loads map[int]wire.Loads
 	// released means that every worker in the job had the answer; forgotten, that the data are no longer kept.
 	released, forgotten bool
@@ -287,7 +287,7 @@ func (c *gathering) absentees(g *gathered) string {
 // kept for a worker that is started again alone, newest first, within keepGathered. The caller holds the lock.
 func (c *gathering) release(n uint64) {
 	if g := c.byNumber[n]; g != nil {
-		g.released = true
+		g.released, g.loads = true, nil
 	}
 	kept := 0
 	for _, n := range slices.Backward(c.order) {
