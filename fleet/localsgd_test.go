@@ -232,10 +232,14 @@ func TestAdaptiveNeedsALoss(t *testing.T) {
 	t.Parallel()
 	s := strategy.Sync()
 	s.AdaptiveLocalSGD.InitKSteps = 2
+	var both sync.WaitGroup // a worker that ends sooner is the error of one that still joins
+	both.Add(2)
 	trial.Refused(t, trial.Cluster(0, 2), "the objective says none", func(ctx context.Context, f *fleet.Fleet) error {
 		g := trial.NewGiven(1)
 		return trial.Play(ctx, f, g, optimizer.SGD{LR: 1}, s, func() error {
 			_, err := g.Step(ctx, 1, 1)
+			both.Done()
+			both.Wait()
 			return err
 		})
 	})
