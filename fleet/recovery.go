@@ -29,18 +29,19 @@ const maxUser = 64 << 10
 // maxEpoch is the largest epoch that a push can have.
 const maxEpoch = math.MaxInt32
 
-// SetProgress records how far the job is, for the checkpoints that [strategy.Recovery] saves from now on; each holds
-// the progress last set by the worker that saves it. Announce a new epoch after a barrier, so that no worker is still
-// in the previous one:
+// SetProgress records how far this worker is, and what the program knows of the job. Servers keep it, with the weights:
+// in their journals, in the checkpoints that [strategy.Recovery] saves from now on, and for a worker that is started
+// again alone. Every worker calls it; announce a new epoch after a barrier, so that no worker is still in the previous
+// one:
 //
-//	for epoch := f.Progress().Epoch; epoch < epochs; epoch++ {
+//	for epoch := f.FirstEpoch(); epoch < epochs; epoch++ {
 //		…                                   // train on the rows of the epoch
 //		err = f.BarrierWorker(ctx)
 //		err = f.SetProgress(fleet.Progress{Epoch: epoch + 1})
 //	}
 //
-// Positions count from that call: gradients pushed from then on belong to that epoch. Any goroutine may call it. A
-// worker that never calls it keeps the progress that the job began with.
+// Positions count from that call: gradients pushed from then on belong to that epoch. An epoch before the worker's own
+// is refused, unless LoadModel has replaced the weights since. Any goroutine may call it.
 func (f *Fleet) SetProgress(p Progress) error {
 	j, err := f.workerCall("SetProgress")
 	switch {
@@ -52,18 +53,36 @@ func (f *Fleet) SetProgress(p Progress) error {
 	case p.Epoch < 0 || p.Epoch > maxEpoch:
 		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0 to %d", p.Epoch, maxEpoch)
 	}
-	j.backend.Reading().Begin(p.Epoch)
+	if err := j.backend.Begin(checkpoint.Progress(p)); err != nil {
+		return named("SetProgress", err)
+	}
 	f.saving.say(p)
 	return nil
 }
 
-// Progress returns what this process last passed to SetProgress. Before the first call it is, after InitWorker, the
-// progress in the checkpoint from which the job resumed, and zero in a new job.
+// Progress returns what this process last passed to SetProgress. Before the first call it is, after InitWorker, how far
+// the job was when this worker joined: what the furthest worker has passed to SetProgress, in this run of the job or
+// before the checkpoint from which it resumed; zero in a new job. A worker may be behind the others: [Fleet.FirstEpoch]
+// says where it goes on.
 func (f *Fleet) Progress() Progress {
 	f.mu.Lock()
 	j := f.job
 	f.mu.Unlock()
 	return Progress(f.saving.progress(j))
+}
+
+// FirstEpoch returns the epoch at which this worker's loop begins, after InitWorker: 0 in a new job, else the epoch in
+// which this worker has samples left. After it was lost and the others went on, that is an earlier epoch than
+// [Fleet.Progress] has. In modes sync and ssp, and without servers, all workers begin the same epoch, and a worker
+// passes over what it has trained. A worker that was started again alone joins the collectives of the others where they
+// are, as by [Fleet.CatchUp].
+func (f *Fleet) FirstEpoch() int {
+	j, err := f.workerCall("FirstEpoch")
+	if err != nil {
+		return 0
+	}
+	f.CatchUp()
+	return j.backend.First()
 }
 
 // goOn begins at the positions from which the job goes on, in the program's first epoch.

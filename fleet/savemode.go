@@ -10,8 +10,11 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/inference"
+	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -65,6 +68,24 @@ type SaveOptions struct {
 
 	// Shrink is how SaveBatch ends the period; the zero value drops nothing.
 	Shrink ShrinkOptions
+
+	// Name is the name of what is saved, such as a date. What was saved under its name is not saved again, as long as
+	// its directory is whole, and SaveBatch ends the period of its name once; SaveModel then returns what it returned.
+	// A base or a batch whose directory is not whole any more is saved again, a delta is [ErrNoBase]. The job's last
+	// 1,024 names are in its checkpoints and journals; a name with another directory or other options than before is an
+	// error. "" saves with each call.
+	Name string
+}
+
+// as is the deed that the name stands for.
+func (o SaveOptions) as(dir string) *progress.Deed {
+	if o.Name == "" {
+		return new(progress.Deed)
+	}
+	s, _ := o.Shrink.of()
+	return &progress.Deed{Name: fmt.Sprintf("%v %q", o.Mode, o.Name), What: fmt.Sprintf("directory %s, "+
+		"BaseThreshold %v, DeltaThreshold %v, DeltaKeepDays %d, Shrink %+v", dir, o.BaseThreshold, o.DeltaThreshold,
+		o.DeltaKeepDays, s)}
 }
 
 // ErrNoBase reports that a delta has no base to follow: no base was saved, other weights were loaded since, or the last
@@ -107,17 +128,47 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 	if err != nil {
 		return saved, err
 	}
-	switch o.Mode {
-	case SaveBatch:
-		err = j.backend.SaveBatch(ctx, dir, table.Shrink(o.Shrink))
-	default:
-		var s inference.Saved
-		s, err = inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), j.backend)
-		if saved = stats.Saved(s); err == nil && saved.Bytes > 0 {
-			o.tell(f.log, dir, saved)
-		}
+	as := o.as(dir)
+	saved, err = o.save(ctx, dir, j.backend, as)
+	if err == nil && as.Before {
+		saved, err = o.renew(ctx, dir, j.backend, as, saved)
+	}
+	if err == nil && saved.Bytes > 0 && !as.Before {
+		o.tell(f.log, dir, saved)
 	}
 	return saved, named(call, err)
+}
+
+// save saves what was not saved before under the name of as.
+func (o SaveOptions) save(ctx context.Context, dir string, b backend.Trainer, as *progress.Deed) (stats.Saved, error) {
+	if o.Mode == SaveBatch {
+		shrink, _ := o.Shrink.of()
+		return stats.Saved{}, b.SaveBatch(ctx, dir, shrink, as)
+	}
+	s, err := inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), as, b)
+	return stats.Saved(s), err
+}
+
+// renew saves again what was saved under the name of as, if its directory is not whole any more; before is what was
+// returned then. A batch is saved again without ending another period.
+func (o SaveOptions) renew(ctx context.Context, dir string, b backend.Trainer, as *progress.Deed,
+	before stats.Saved) (stats.Saved, error) {
+	var lost error
+	if o.Mode == SaveBatch {
+		_, lost = checkpoint.Verify(ctx, dir)
+	} else {
+		lost = modelfiles.Whole(ctx, dir)
+	}
+	switch {
+	case lost == nil || ctx.Err() != nil:
+		return before, context.Cause(ctx)
+	case o.Mode == SaveBatch:
+		return before, b.Save(ctx, dir)
+	case o.Mode == SaveDelta:
+		return before, fmt.Errorf("%w: %s was saved, and %s is not whole any more (%w)", ErrNoBase, as.Name, dir, lost)
+	}
+	as.Again, as.Before, as.Said = true, false, nil
+	return o.save(ctx, dir, b, as)
 }
 
 // tell logs what was saved; as a warning if thresholds exclude every row of a base.
@@ -167,6 +218,8 @@ func (o SaveOptions) check(j *job) error {
 		return fmt.Errorf("%v follows no model: leave out Published", o.Mode)
 	case o.Mode != SaveBatch && o.Shrink != ShrinkOptions{}:
 		return fmt.Errorf("%v ends no period: leave out Shrink, or save with SaveBatch", o.Mode)
+	case o.Shrink.Period != "":
+		return errors.New("SaveBatch ends the period of its Name: give Name in place of Shrink.Period")
 	case math.IsNaN(o.BaseThreshold) || math.IsNaN(o.DeltaThreshold):
 		return fmt.Errorf("BaseThreshold is %v, DeltaThreshold %v: they are scores", o.BaseThreshold, o.DeltaThreshold)
 	case o.BaseThreshold == 0 && o.DeltaThreshold == 0 && o.DeltaKeepDays == 0:
@@ -179,7 +232,8 @@ func (o SaveOptions) check(j *job) error {
 			table.ErrNoScore)
 	}
 	if o.Mode == SaveBatch {
-		return table.Shrink(o.Shrink).Check(j.layout.Params)
+		shrink, _ := o.Shrink.of()
+		return shrink.Check(j.layout.Params)
 	}
 	return nil
 }

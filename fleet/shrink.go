@@ -2,8 +2,10 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -19,6 +21,20 @@ type ShrinkOptions struct {
 	// periods, including the one that ends: 1 drops rows that the ending period did not use. It also forgets ids that
 	// have no row yet and were not pushed for as long.
 	Unseen uint32
+	// Period is the name of the period that ends, such as a date. A period that has ended under its name does not end
+	// again: Shrink then returns what was dropped. The job's last 1,024 names are in its checkpoints and journals; a
+	// name with other options than before is an error. "" ends a period with each call.
+	Period string
+}
+
+// of returns the options without the name, and the deed that the name stands for.
+func (o ShrinkOptions) of() (table.Shrink, *progress.Deed) {
+	s := table.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}
+	if o.Period == "" {
+		return s, new(progress.Deed)
+	}
+	return s, &progress.Deed{Name: fmt.Sprintf("period %q", o.Period), What: fmt.Sprintf("Decay %v, MinScore %v, "+
+		"Unseen %d", o.Decay, o.MinScore, o.Unseen)}
 }
 
 // Shrink ends a period and drops rows that are not needed, on all servers at one point between steps. It returns what
@@ -39,11 +55,11 @@ func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]stats.S
 	if err != nil {
 		return nil, err
 	}
-	shrink := table.Shrink(o)
+	shrink, as := o.of()
 	if err := shrink.Check(j.layout.Params); err != nil {
 		return nil, named("Shrink", err)
 	}
-	freed, err := j.backend.Shrink(ctx, shrink)
+	freed, err := j.backend.Shrink(ctx, shrink, as)
 	if err != nil {
 		return nil, named("Shrink", err)
 	}

@@ -32,7 +32,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if m, is := j.transport.(transport.Metered); is { // servers that were not up yet count as no failures
 		f.early = m.Stats().Failed.Unreachable
 	}
-	j.goOn(f.Progress().Epoch)
+	j.goOn(j.backend.First())
 	f.saving.start(ctx, j)
 	return nil
 }

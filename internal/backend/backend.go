@@ -58,13 +58,19 @@ type Trainer interface {
 	// Checkpoint writes the next of these checkpoints and removes old ones. If this very step was saved with the same
 	// progress, nothing is written. progressed is called when no more steps are made that belong to the checkpoint.
 	Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error
-	// Progress returns the progress of the checkpoint that the job resumes from, zero without one.
+	// Progress returns how far the job was when this worker joined: by the checkpoint that it resumes from or, where
+	// servers have gone on, by what its workers have reported since; zero in a new job.
 	Progress() checkpoint.Progress
+	// First returns the epoch in which this worker goes on, after Join. Begin reports that its program has begun an
+	// epoch, with the program's own data. It refuses an epoch before the worker's, unless weights were loaded since.
+	First() int
+	Begin(p checkpoint.Progress) error
 	// Reading tracks the positions of this worker's threads in their data, from those that Join found.
 	Reading() *progress.Tracker
 	// Shrink ends a period of the tables at one point between steps and returns what was dropped, by embedding in the
-	// order of params.
-	Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error)
+	// order of params. What was done under the name of as is not done again; here and below, as.Before then says so,
+	// and as.Said is the result.
+	Shrink(ctx context.Context, o table.Shrink, as *progress.Deed) ([]table.Shrunk, error)
 
 	// Cut calls do with the weights between two steps, the same steps of every worker; steps wait until do returns. If
 	// a server was restarted meanwhile, do is called again, and the results of the first call do not count.
@@ -73,11 +79,12 @@ type Trainer interface {
 	// then, completes the model. Then the rows count as served on all servers, or the next delta is refused. A failure
 	// before commit changes nothing. If all workers have the same weights, one writes and the others do nothing. A
 	// delta without a base returns [ErrNoBase]. commit returns the chain with the model, also with an error if the
-	// model may be complete; a zero chain says that it is not.
-	Serve(ctx context.Context, how table.Serving, write func(Serving) error, commit func() (table.Chain, error)) error
+	// model may be complete; a zero chain says that it is not. commit sets as.Said.
+	Serve(ctx context.Context, how table.Serving, as *progress.Deed, write func(Serving) error,
+		commit func() (table.Chain, error)) error
 	// SaveBatch writes a checkpoint and ends a period of the tables, in one cut. A failure before the checkpoint is
 	// complete has not ended the period.
-	SaveBatch(ctx context.Context, dir string, o table.Shrink) error
+	SaveBatch(ctx context.Context, dir string, o table.Shrink, as *progress.Deed) error
 	// Rows calls do with all rows of an embedding, some at a time, while training continues. Slices are valid until do
 	// returns.
 	Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error

@@ -42,6 +42,10 @@ type Manifest struct {
 	// Positions holds, by worker, the positions of its threads in their data and how many steps they have made, in
 	// checkpoints of all params. Epochs count as in Progress.
 	Positions [][]progress.Position `json:"positions,omitempty"`
+	// Firsts are, by worker, the epochs in which workers go on, if not all go on in Progress.Epoch.
+	Firsts []int `json:"firsts,omitempty"`
+	// Deeds are what the job has done by name, in the job's own checkpoints.
+	Deeds progress.Deeds `json:"deeds,omitempty"`
 	// Base is the checkpoint whose rows belong to this one too, except rows in this one's parts; nil for a whole
 	// checkpoint.
 	Base   *Base   `json:"base,omitempty"`
@@ -315,6 +319,20 @@ func Params(params []*optimizer.Param, names ...string) []Param {
 func CheckParams(params []*optimizer.Param, names ...string) error {
 	_, err := named(Params(params), names)
 	return err
+}
+
+// First is the epoch in which one of so many workers goes on; alike says that all must go on in the same. If their
+// shares of the data are not those of the checkpoint, all begin the earliest epoch anew.
+func (m *Manifest) First(worker, workers int, alike bool) int {
+	switch {
+	case m.Progress == nil:
+		return 0
+	case len(m.Firsts) == 0:
+		return m.Progress.Epoch
+	case alike || len(m.Firsts) != workers:
+		return slices.Min(m.Firsts)
+	}
+	return m.Firsts[worker]
 }
 
 // Base identifies the checkpoint of the same series that another is based on.

@@ -61,7 +61,8 @@ type Client struct {
 	rates    *rates
 	frozen   *frozen
 	from     string              // what Restore names as the servers' start; empty without Restore
-	progress checkpoint.Progress // of the checkpoint that the job resumes from; set by Join
+	progress checkpoint.Progress // the job's, when this worker joined
+	first    int                 // the epoch in which it goes on, set by Join
 	// reading tracks how far each thread of this worker has read its data. Join begins it at the servers' positions.
 	reading progress.Tracker
 
@@ -226,7 +227,11 @@ func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 			}
 		}
 	}
-	c.reading.Resume(h.at, c.progress.Epoch)
+	if c.first = h.begun.Epoch; !mode.Of(c.Strategy.Mode).Lockstep { // else server 0 has decided for all
+		c.first = h.begun.First(h.at)
+	}
+	c.progress.Epoch = max(c.progress.Epoch, c.first)
+	c.reading.Resume(h.at, c.first)
 	c.reading.After(h.steps)
 	return h.published, nil
 }
@@ -240,7 +245,8 @@ type hello struct {
 	first origin
 	// at holds this worker's positions in its data, as far as all servers agree on them.
 	at        []progress.Position
-	steps     uint64 // the most steps of a thread, in a checkpoint of another number of workers
+	begun     progress.Begun // the epoch that earlier lives have begun
+	steps     uint64         // the most steps of a thread, in a checkpoint of another number of workers
 	published bool
 }
 
@@ -262,13 +268,14 @@ func (c *hello) say(ctx context.Context, s int) error {
 				"do all roles run the same build? %w", c.Servers[0], wire.ErrMismatch)
 		}
 		c.link.life.number, c.link.life.job = w.Life, w.Job
-		c.progress, c.gathers.behind, c.steps = checkpoint.Progress(w.Progress), w.Gathers, w.Steps
+		c.progress, c.begun = checkpoint.Progress(w.Progress), w.Begun
+		c.gathers.behind, c.steps = w.Gathers, w.Steps
 		c.sessions.Resume(mode.Round(w.Round))
 		c.loads.Store(w.Loads.Frozen) // join brings these values later
 		c.wholes.Store(w.Loads.Whole)
 		if w.Shares > 0 && c.Worker == 0 && w.Life == 1 {
 			c.link.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers",
-				"workers then", w.Shares, "workers now", c.Workers, "epoch", w.Progress.Epoch+1)
+				"workers then", w.Shares, "workers now", c.Workers, "epoch", w.Begun.Epoch+1)
 		}
 	}
 	// this server expects heartbeats from now on, however long the other servers take

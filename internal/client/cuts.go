@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -27,6 +28,8 @@ type call struct {
 	plan cut.Plan
 	with wire.Cutting
 	dir  string // of a checkpoint; "" for a checkpoint of the job's own
+	// as is done once by its name, nil for what has none.
+	as *progress.Deed
 	// held runs when all servers hold pushes, and returns what the checkpoint holds beside the weights.
 	held func(id string) (brought any, err error)
 	// taken runs when servers have their images and write them: this worker's steps may go on.
@@ -43,7 +46,7 @@ type call struct {
 // said has one text for each server, in the order of servers; the plan defines its meaning. An error that wraps
 // wire.ErrStale means that the cut was given up or is unknown; repeat may then begin another.
 func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
-	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: c.plan, Dir: c.dir}
+	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: c.plan, Dir: c.dir, Deed: c.as.Named()}
 	if ask.How, err = json.Marshal(c.with); err != nil {
 		return nil, err
 	}
@@ -71,6 +74,9 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 			return nil, err
 		}
 		if told.Stage == cut.Whole {
+			if told.Before {
+				c.as.Said, c.as.Before = told.Said, true
+			}
 			return told.Said, nil
 		}
 		over = false

@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -51,7 +52,7 @@ func (c *Client) write(ctx context.Context, save call) error {
 
 // SaveBatch implements [backend.Trainer]. If another worker has done the same, and this one has made no step since,
 // nothing is done.
-func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
+func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink, as *progress.Deed) error {
 	dir, err := files.Abs(dir) // servers have working directories of their own
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink) erro
 	}
 	defer done()
 	err = c.cuts.repeat(func() error {
-		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Write, cut.Commit, cut.End}, dir: dir,
+		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Write, cut.Commit, cut.End}, dir: dir, as: as,
 			with: wire.Cutting{Met: c.gathers.met(),
 				Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}},
 			held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -15,7 +16,7 @@ import (
 // Serve implements [backend.Trainer]. Servers mark their chain as doubted while the model is completed, and record the
 // new chain when it is. If a process ends in between, rows count as not served and servers stay doubted until the next
 // base.
-func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
+func (c *Client) Serve(ctx context.Context, how table.Serving, as *progress.Deed, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	done, err := c.turn(ctx, "saving a model for serving")
 	if err != nil {
@@ -33,7 +34,7 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, write func(backen
 	}
 	var late error
 	err = c.cuts.repeat(func() error {
-		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read, cut.Mark}, read: read,
+		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read, cut.Mark}, as: as, read: read,
 			with: wire.Cutting{Serving: (*wire.Serving)(&how)}})
 		if whole && err != nil {
 			late = fmt.Errorf("the model is whole, and not all servers know of it (the next is to be a base if they "+

@@ -2,23 +2,23 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // Shrink implements [backend.Trainer]. All servers end a period in one cut. If another worker has ended the period
 // after the same barrier, in the same way, and this one has made no step since, it gets the result of that.
-func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
+func (c *Client) Shrink(ctx context.Context, o table.Shrink, as *progress.Deed) ([]table.Shrunk, error) {
 	done, err := c.turn(ctx, "shrinking")
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	said, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.End},
+	said, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.End}, as: as,
 		with: wire.Cutting{Met: c.gathers.met(),
 			Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}})
 	var freed wire.Freed
@@ -40,16 +40,8 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, er
 func (l *link) freed(said [][]byte, tables int) (wire.Freed, error) {
 	all := wire.Freed{Rows: make([]int, tables), Waiting: make([]int, tables)}
 	for s, text := range said {
-		var p wire.Freed
-		if err := json.Unmarshal(text, &p); err != nil {
+		if err := all.Add(text, tables); err != nil {
 			return wire.Freed{}, l.name(s, err)
-		}
-		if len(p.Rows) != tables || len(p.Waiting) != tables {
-			return wire.Freed{}, l.name(s, fmt.Errorf("it answered for %d tables, want %d", len(p.Rows), tables))
-		}
-		for t := range tables {
-			all.Rows[t] += p.Rows[t]
-			all.Waiting[t] += p.Waiting[t]
 		}
 	}
 	return all, nil

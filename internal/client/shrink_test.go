@@ -21,7 +21,7 @@ func TestRowsFetchedAheadAreNotUsedAfterADay(t *testing.T) {
 				th.train(1, ids, ids)
 				check(t, c.drain(t.Context()))
 				for day, want := range []int{0, 3} {
-					done, err := c.Shrink(t.Context(), table.Shrink{Unseen: 1})
+					done, err := c.Shrink(t.Context(), table.Shrink{Unseen: 1}, nil)
 					check(t, err)
 					if len(done) != 1 || done[0].Rows != want {
 						t.Errorf("day %d dropped %+v, want %d rows", day, done, want)

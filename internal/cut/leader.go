@@ -3,6 +3,9 @@ package cut
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // Leader leads the cuts of a job, on server 0, one at a time: it numbers them, sends orders to servers, and ends them.
@@ -23,6 +26,7 @@ type Leader struct {
 	cut     *led   // under way
 	queue   []*Ask
 	past    past
+	deeds   progress.Deeds // by name
 	todo    Todo
 	closed  error
 	// dying is how many workers are being removed from the job. Meanwhile no final work begins.
@@ -139,7 +143,7 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 		c.brought = a.Brought
 		l.order(working, Reach)
 	case speaks && c.stage == Reached && a.Ends && c.ask.Plan.Final() != "":
-		c.brought = a.Brought
+		c.brought, c.ask.Deed = a.Brought, a.Deed // with its result
 		l.finish()
 	case speaks && c.stage == Reached && a.Ends:
 		c.read = true
@@ -188,12 +192,19 @@ func (l *Leader) Knows(id string) bool {
 	return l.cut != nil && is(l.cut.ask) || slices.ContainsFunc(l.queue, is) || l.past.call(id) != nil
 }
 
-// next begins the call that has waited longest.
+// next begins the call that has waited longest, and answers calls for what was done by name.
 func (l *Leader) next() {
-	if l.cut == nil && len(l.queue) > 0 && l.closed == nil {
+	for l.cut == nil && len(l.queue) > 0 && l.closed == nil {
 		first := l.queue[0]
 		l.queue = l.queue[1:]
-		l.begin(first, 1)
+		switch done, err := l.deeds.Done(first.Deed); {
+		case err != nil:
+			l.fail(first, wire.Refuse(wire.StatusRefused, "%v", err))
+		case done != nil:
+			l.over(&Done{Ask: first.past(), Step: noStep, Said: done.Said, Before: true})
+		default:
+			l.begin(first, 1)
+		}
 	}
 }
 
@@ -311,4 +322,5 @@ func (l *Leader) fail(a *Ask, why error) Told {
 func (l *Leader) over(d *Done) {
 	l.todo.Note = append(l.todo.Note, Record{Done: d})
 	l.past.add(d)
+	l.did(d)
 }

@@ -188,6 +188,9 @@ func (l *Leader) intent() *Intent {
 func (l *Leader) whole() {
 	c := l.cut
 	d := &Done{Number: c.number, Ask: c.ask.past(), Step: c.held[0].Step, At: c.at, Said: slices.Clone(c.said)}
+	if did := c.ask.Deed; did != nil && len(did.Said) > 0 { // the worker's own result
+		d.Said = did.Said
+	}
 	l.over(d)
 	l.shareAll(d)
 	c.sealed = true

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/script"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -112,7 +113,11 @@ func (p *leaderPlayer) ask(t *testing.T, words []string) string {
 	case a == nil:
 		a = &Ask{ID: words[0], Worker: script.Number(t, words[1])}
 		for _, w := range words[2:] {
-			a.Plan = append(a.Plan, Work(w))
+			if name, options, named := strings.Cut(w, "="); named {
+				a.Deed = &progress.Deed{Name: name, What: options}
+			} else {
+				a.Plan = append(a.Plan, Work(w))
+			}
 		}
 		p.asks[words[0]] = a
 	case len(words) > 1 && words[1] == "gives":

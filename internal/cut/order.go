@@ -3,6 +3,7 @@ package cut
 import (
 	"crypto/sha256"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -62,6 +63,8 @@ type Ask struct {
 	How    []byte `json:"how,omitempty"`
 	// Dir is the directory of a checkpoint, "" for one of the job's own.
 	Dir string `json:"dir,omitempty"`
+	// Deed is what the cut does once by its name, nil if it has none; its result may come with Ends.
+	Deed *progress.Deed `json:"deed,omitempty"`
 	// Number is the cut whose stage the worker Knows; 0 before the first answer with a number.
 	Number uint64 `json:"number,omitempty"`
 	Knows  Stage  `json:"knows,omitempty"`
@@ -89,6 +92,8 @@ type Told struct {
 	Anew bool `json:"anew,omitempty"`
 	// Said holds each server's answer to the last work, of a cut that is complete or is to be read.
 	Said [][]byte `json:"said,omitempty"`
+	// Before says that what has a name was done before this call, with that result.
+	Before bool `json:"before,omitempty"`
 	// Err is why the cut failed. The worker may begin another call.
 	Err error `json:"-"`
 }
@@ -105,6 +110,8 @@ type Record struct {
 	// Intent is a cut whose final work is about to be ordered. Done is a call that is over.
 	Intent *Intent `json:"intent,omitempty"`
 	Done   *Done   `json:"done,omitempty"`
+	// Deeds are all that was done by name; they replace those known before.
+	Deeds progress.Deeds `json:"deeds,omitempty"`
 }
 
 // Intent is a cut that server 0 completes, whichever process dies.
@@ -125,6 +132,8 @@ type Done struct {
 	Step   int64    `json:"step"`
 	At     []uint64 `json:"at,omitempty"` // the steps of the cut
 	Said   [][]byte `json:"said,omitempty"`
+	// Before says that it was done by an earlier call of its name.
+	Before bool `json:"before,omitempty"`
 	// Told lists the workers that have the result.
 	Told []int `json:"told,omitempty"`
 	// Why says why the call has failed; its worker gets it as err.

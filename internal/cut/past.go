@@ -22,7 +22,8 @@ func (all past) call(id string) *Done {
 // add stores a call.
 func (all *past) add(d *Done) {
 	for _, p := range *all {
-		if d.Number != 0 && p.Number == d.Number { // the two calls share a cut
+		// the two calls share a cut
+		if d.Number != 0 && p.Number == d.Number && !slices.Contains(p.Told, d.Ask.Worker) {
 			p.Told = append(p.Told, d.Ask.Worker)
 		}
 	}
@@ -66,8 +67,8 @@ func (all past) same(c *led) *Done {
 
 // alike reports whether a call has done what another asks for.
 func (d *Done) alike(a *Ask) bool {
-	return d.err == nil && slices.Equal(d.Ask.Plan, a.Plan) && bytes.Equal(d.Ask.How, a.past().How) &&
-		d.Ask.Dir == a.Dir
+	return d.err == nil && d.Ask.Deed == nil && a.Deed == nil && slices.Equal(d.Ask.Plan, a.Plan) &&
+		bytes.Equal(d.Ask.How, a.past().How) && d.Ask.Dir == a.Dir
 }
 
 func (d *Done) serves(worker int, c *led) bool {
@@ -83,5 +84,5 @@ func (d *Done) answer(worker int) Told {
 	if d.err == nil && !slices.Contains(d.Told, worker) {
 		d.Told = append(d.Told, worker)
 	}
-	return Told{Number: d.Number, Stage: Whole, Said: d.Said, Err: d.err}
+	return Told{Number: d.Number, Stage: Whole, Said: d.Said, Before: d.Before, Err: d.err}
 }

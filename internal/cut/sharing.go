@@ -3,6 +3,7 @@ package cut
 import (
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -50,6 +51,9 @@ func (l *Leader) Facts() (all []Record) {
 		all = append(all, Record{Done: p})
 	}
 	all = append(all, Record{Led: l.last})
+	if len(l.deeds) > 0 {
+		all = append(all, Record{Deeds: l.deeds})
+	}
 	if l.Irrevocable() {
 		all = append(all, Record{Intent: l.intent()})
 	}
@@ -61,6 +65,8 @@ func (l *Leader) Recall(r Record) {
 	switch {
 	case r.Led > 0:
 		l.last, l.cut = r.Led, nil
+	case r.Deeds != nil:
+		l.Did(r.Deeds)
 	case r.Intent != nil:
 		i := *r.Intent
 		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, at: i.At, brought: i.Brought,
@@ -81,6 +87,20 @@ func (l *Leader) Recall(r Record) {
 			d.err = wire.Refuse(wire.StatusStale, "%s", d.Why)
 		}
 		l.past.add(&d)
+		l.did(&d)
+	}
+}
+
+// Deeds returns what the job has done by name, the last that it remembers. Did replaces it by what a loaded checkpoint
+// has.
+func (l *Leader) Deeds() progress.Deeds { return slices.Clone(l.deeds) }
+
+func (l *Leader) Did(all progress.Deeds) { l.deeds = slices.Clone(all) }
+
+// did records what a call has done by name.
+func (l *Leader) did(d *Done) {
+	if d.err == nil && !d.Before {
+		l.deeds.Add(d.Ask.Deed, d.Said)
 	}
 }
 

@@ -3,6 +3,7 @@ package inference
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -24,19 +26,23 @@ type Saved struct {
 // SaveServing writes the rows of m that serving needs into a directory of this machine, as a model or as a delta of the
 // one before. If it fails, the directory keeps its content, as with Save. published is the directory of earlier models,
 // by which it checks that a delta follows the newest of them; empty if it is not known.
+// What was saved under the name of as is not saved again: the result is that of the first time.
 func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, how table.Serving,
-	from backend.Trainer) (Saved, error) {
+	as *progress.Deed, from backend.Trainer) (Saved, error) {
 	for _, p := range m.Params() {
 		if p.Embedding {
 			how.Params = append(how.Params, p.Name)
 		}
 	}
-	s := serving{dir: dir, published: published, model: m, delta: how.Delta}
+	s := serving{dir: dir, published: published, model: m, delta: how.Delta, as: as}
 	defer s.abandon()
 	err := s.describe()
 	if err == nil {
-		err = from.Serve(ctx, how, func(w backend.Serving) error { return s.write(ctx, w) },
+		err = from.Serve(ctx, how, as, func(w backend.Serving) error { return s.write(ctx, w) },
 			func() (table.Chain, error) { return s.commit(ctx) })
+	}
+	if err == nil && as.Before && len(as.Said) == 1 {
+		err = json.Unmarshal(as.Said[0], &s.saved)
 	}
 	return s.saved, err
 }
@@ -51,6 +57,7 @@ type serving struct {
 	chain     table.Chain
 	save      *modelfiles.Save
 	saved     Saved
+	as        *progress.Deed
 }
 
 // describe computes the checksum of the model's graph and signature.
@@ -159,5 +166,7 @@ func (s *serving) commit(ctx context.Context) (table.Chain, error) {
 		return table.Chain{}, err
 	}
 	s.saved.Bytes = s.save.Bytes()
+	text, _ := json.Marshal(s.saved) // of numbers
+	s.as.Said = [][]byte{text}
 	return s.chain.Next(s.delta, s.save.Version()), err
 }

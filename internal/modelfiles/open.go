@@ -66,6 +66,15 @@ func OpenDelta(ctx context.Context, dir string) (*Files, Delta, error) {
 	return f, *f.delta, nil
 }
 
+// Whole reads all of the model or delta in a directory to verify it against its record.
+func Whole(ctx context.Context, dir string) error {
+	f, err := openAny(ctx, dir)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
 func openAny(ctx context.Context, dir string) (*Files, error) {
 	if dir == "" {
 		return nil, errors.New("the directory's name is empty")

@@ -66,6 +66,13 @@ func (t *Tracker) Begin(epoch int) {
 	}
 }
 
+// Epoch returns the program's epoch.
+func (t *Tracker) Epoch() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.epoch
+}
+
 // Enter records a trainer of a thread, until leave is called. If several train as the same thread, the thread's steps
 // count in this epoch, but none of its samples: a job that continues begins the epoch anew.
 func (t *Tracker) Enter(number, of int) (leave func()) {

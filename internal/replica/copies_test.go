@@ -232,7 +232,7 @@ func TestRank0Writes(t *testing.T) {
 		}
 		file := filepath.Join(dir, "file")
 		check(t, os.WriteFile(file, nil, 0o600))
-		for rank, err := range apart(all, func(c *copyOf) error { return c.SaveBatch(t.Context(), file, table.Shrink{Unseen: 1}) }) {
+		for rank, err := range apart(all, func(c *copyOf) error { return c.SaveBatch(t.Context(), file, table.Shrink{Unseen: 1}, nil) }) {
 			if err == nil || rank == 1 && !strings.Contains(err.Error(), "worker 0 has not saved it") {
 				t.Errorf("worker %d: a batch model that can't be written: %v", rank, err)
 			}
@@ -249,7 +249,7 @@ func TestRank0Writes(t *testing.T) {
 					return err
 				}
 			}
-			_, err := c.Shrink(t.Context(), table.Shrink{Unseen: 1})
+			_, err := c.Shrink(t.Context(), table.Shrink{Unseen: 1}, nil)
 			calls[c.rank()] = err == nil
 			return err
 		})[0])

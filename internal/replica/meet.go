@@ -7,6 +7,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
 
@@ -61,17 +62,17 @@ func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.P
 }
 
 // Serve implements [backend.Trainer]. Only rank 0 writes, without waiting for the others.
-func (t *Trainer) Serve(ctx context.Context, how table.Serving, write func(backend.Serving) error,
+func (t *Trainer) Serve(ctx context.Context, how table.Serving, as *progress.Deed, write func(backend.Serving) error,
 	commit func() (table.Chain, error)) error {
 	if t.c.Group.Rank != 0 {
 		return nil
 	}
-	return t.Trainer.Serve(ctx, how, write, commit)
+	return t.Trainer.Serve(ctx, how, as, write, commit)
 }
 
 // SaveBatch implements [backend.Trainer]. All workers call it, rank 0 writes, and if that succeeds all end the period
 // of their copies.
-func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) error {
+func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink, as *progress.Deed) error {
 	return t.Meet(ctx, func(g *collective.Group) error {
 		agree := func(failed error) error {
 			said := ""
@@ -85,20 +86,16 @@ func (t *Trainer) SaveBatch(ctx context.Context, dir string, o table.Shrink) err
 			return err
 		}
 		if t.c.Group.Rank == 0 {
-			return t.WriteBatch(ctx, dir, t.rate(), agree, o)
+			return t.WriteBatch(ctx, dir, t.rate(), agree, o, as)
 		}
-		if err := agree(nil); err != nil {
-			return err
-		}
-		_, err := t.Trainer.Shrink(ctx, o)
-		return err
+		return t.EndBatch(o, as, func() error { return agree(nil) })
 	})
 }
 
 // Shrink implements [backend.Trainer]. All end the period of their copies after a barrier.
-func (t *Trainer) Shrink(ctx context.Context, o table.Shrink) ([]table.Shrunk, error) {
+func (t *Trainer) Shrink(ctx context.Context, o table.Shrink, as *progress.Deed) ([]table.Shrunk, error) {
 	if err := t.Barrier(ctx); err != nil {
 		return nil, err
 	}
-	return t.Trainer.Shrink(ctx, o)
+	return t.Trainer.Shrink(ctx, o, as)
 }

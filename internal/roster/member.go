@@ -39,9 +39,6 @@ type member struct {
 	returns bool
 	// awaited reports that it is dead, like all others that had not stopped, and that another life is to go on.
 	awaited bool
-	// short reports that an earlier life was declared dead, so that the others may be in later epochs, and that the
-	// worker has not caught up.
-	short bool
 	// late reports that an earlier life has trained, and that this one has not yet taken part in a collective: it knows
 	// less of the job than the others.
 	late   bool

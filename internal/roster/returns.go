@@ -27,7 +27,6 @@ type SavedMember struct {
 	Last     uint64         `json:"last,omitempty"`
 	Requests []SavedRequest `json:"requests,omitempty"`
 	Fenced   bool           `json:"fenced,omitempty"`
-	Short    bool           `json:"short,omitempty"`
 	Returns  bool           `json:"returns,omitempty"`
 	Late     bool           `json:"late,omitempty"`
 	Why      string         `json:"why,omitempty"` // why it was fenced
@@ -59,7 +58,7 @@ func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
 		m := &r.members[w]
 		is := SavedMember{State: uint8(m.state), Life: m.life, Ends: m.ends, Fenced: m.fenced, Why: m.why,
-			Short: m.short, Returns: m.returns, Late: m.late,
+			Returns: m.returns, Late: m.late,
 			Acked: m.window.acked, Last: m.window.last, Through: m.window.through, Positions: m.window.at,
 			Lost:     m.window.lost,
 			Accepted: m.window.accepted}
@@ -81,7 +80,7 @@ func (r *Roster) Return(s Saved, now time.Time) {
 	for w, is := range s.Members {
 		m := &r.members[w]
 		*m = member{state: state(is.State), life: is.Life, ends: is.Ends, fenced: is.Fenced, why: is.Why,
-			short: is.Short, returns: is.Returns, late: is.Late, began: now, seen: now}
+			returns: is.Returns, late: is.Late, began: now, seen: now}
 		m.window = Window{acked: is.Acked, last: is.Last, through: is.Through, at: is.Positions, lost: is.Lost,
 			accepted: is.Accepted}
 		for _, q := range is.Requests {

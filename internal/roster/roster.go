@@ -46,7 +46,7 @@ func (r *Roster) Begin(worker int, life uint32, now time.Time) (began bool, err 
 		return false, wire.Refuse(wire.StatusBack, "worker %d is part of this %s job and %s, and in step no other "+
 			"process goes on for it: start the job again from its last checkpoint", worker, r.o.Mode, m.since(now))
 	}
-	*m = member{state: alive, life: life, began: now, seen: now, agrees: true, short: m.short || m.state == dead,
+	*m = member{state: alive, life: life, began: now, seen: now, agrees: true,
 		late: m.late || m.state != absent && !m.fresh(), window: Window{at: m.window.at}}
 	r.Savers.asked[worker] = asked{}
 	return true, nil
@@ -124,28 +124,16 @@ func (r *Roster) Reached(worker int, step uint64) bool {
 // and of the checkpoint that the tables were loaded from.
 func (r *Roster) Positions(worker int) []progress.Position { return r.members[worker].window.at }
 
-// Short reports whether a worker may be in an earlier epoch than the others, since it was lost and has not caught up.
-func (r *Roster) Short(worker int) bool {
-	m := &r.members[worker]
-	return m.state == dead || m.state == alive && m.short
-}
+// Forget drops the positions of a worker that begins an earlier epoch.
+func (r *Roster) Forget(worker int) { r.members[worker].window.at = nil }
 
 // Late reports whether a worker was started again, and has taken part in no collective since.
 func (r *Roster) Late(worker int) bool { return r.members[worker].late }
 
-// Met notes the workers that have taken part in a collective together: a worker that is in the latest epoch of all has
-// caught up.
+// Met notes the workers that have taken part in a collective together.
 func (r *Roster) Met(here []bool) {
-	last := 0
-	for w := range r.members {
-		epoch, _ := progress.Sum(r.Positions(w))
-		last = max(last, epoch)
-	}
 	for w := range r.members {
 		r.members[w].late = r.members[w].late && !here[w]
-		if epoch, _ := progress.Sum(r.Positions(w)); here[w] && epoch == last {
-			r.members[w].short = false
-		}
 	}
 }
 

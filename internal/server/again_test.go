@@ -180,7 +180,7 @@ func TestWhereWorkersGoOn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := job{strategy: strategy.Async(), workers: 2}.empty(t)
 			s.recovery.index = c.index
-			s.recovery.goOn("ckpt", c.saved)
+			s.recovery.goOn("ckpt", &checkpoint.Manifest{Progress: new(checkpoint.Progress), Positions: c.saved})
 			for w := range 2 {
 				if got := s.st.Roster.Positions(w); (len(got) == 1 && got[0] == at[w][0]) != c.resumes {
 					t.Errorf("worker %d goes on at %+v", w, got)

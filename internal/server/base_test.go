@@ -31,10 +31,12 @@ func TestMachinesComeBack(t *testing.T) {
 		"origin":    "ckpt-3 of today",
 		"told":      "/checkpoints",
 		"progress":  wire.Progress{Epoch: 2, User: []byte("mine")},
+		"begun":     []progress.Begun{{Epoch: 2, At: at}, {Epoch: 1}, {}},
+		"loaded":    []bool{true, false, true},
 		"mode":      mode.State{Open: 7, Workers: []mode.WorkerState{{Parked: true}, {Gone: true}, {}}},
 		"counts":    []mode.Round{5, 6, 7},
 		"roster": roster.Saved{
-			Members: []roster.SavedMember{{State: 1, Life: 2, Ends: "asked to", Acked: 3, Last: 9, Fenced: true, Short: true, Returns: true, Late: true, Why: "silent",
+			Members: []roster.SavedMember{{State: 1, Life: 2, Ends: "asked to", Acked: 3, Last: 9, Fenced: true, Returns: true, Late: true, Why: "silent",
 				Requests: []roster.SavedRequest{{Seq: 4, Acked: 3, Outcome: one, Positions: at}},
 				Through:  8, Positions: at, Lost: true, Accepted: 7}, {State: 1, Life: 1}, {State: 2, Life: 1}},
 			Lives: []roster.SavedLife{{Number: 1}, {Worker: 1, Process: 8, Number: 1}, {Worker: 2, Process: 9, Number: 2}}},
@@ -53,6 +55,7 @@ func TestMachinesComeBack(t *testing.T) {
 		"cuts": []cut.Record{
 			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 4, At: []uint64{5, 6}, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},
 			{Led: 4},
+			{Deeds: progress.Deeds{{Name: "period 3", What: "Decay 0.5", Said: [][]byte{{1}}}}},
 			{Intent: &cut.Intent{Number: 4, Ask: cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 5, At: []uint64{7}}},
 		},
 	}

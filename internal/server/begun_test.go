@@ -53,8 +53,8 @@ func TestAServerBeginsFromServer0s(t *testing.T) {
 				if err := s.recovery.follow(t.Context(), first); err != nil || loads != c.loads || s.recovery.base != first {
 					t.Errorf("it begins from %+v, loaded %d times, %v", s.recovery.base, loads, err)
 				}
-				if c.loads > 0 && s.recovery.progress.Epoch != 3 {
-					t.Errorf("it goes on from epoch %d", s.recovery.progress.Epoch)
+				if c.loads > 0 && s.recovery.epochs.progress.Epoch != 3 {
+					t.Errorf("it goes on from epoch %d", s.recovery.epochs.progress.Epoch)
 				}
 			})
 		})

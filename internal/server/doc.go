@@ -39,6 +39,7 @@
 //	load.go       the first weights: a checkpoint's, a model's, or those that worker 0 publishes
 //	following.go  the job's own checkpoint to begin from, the same on all servers
 //	recovery.go   automatic checkpoints: the saving worker, the directory, those that stay
+//	epochs.go     how far the job and its workers are, as their programs report it
 //	stopping.go   a last checkpoint before a server that was asked to end does so
 //	save.go       the server's part of a checkpoint, and on server 0 the manifest
 //	holding.go    orders of server 0 in a cut

@@ -50,6 +50,7 @@ var decisions = map[string]func(*drawn){
 	"park":     (*drawn).round,
 	"kind 2":   (*drawn).round, // an update
 	"rate":     (*drawn).rate,
+	"begun":    (*drawn).begun,
 	"left":     func(d *drawn) { d.leave(nil) },
 	"ends":     func(d *drawn) { d.leave(&wire.Ending{Why: "it was closed"}) },
 	"fence":    (*drawn).die,
@@ -285,6 +286,12 @@ func (d *drawn) round() {
 }
 
 func (d *drawn) rate() { d.answer(d.rates()) }
+
+// begun has a worker report an epoch, where it is or later, or be refused.
+func (d *drawn) begun() {
+	msg := wire.Begin{Progress: wire.Progress{Epoch: d.r.IntN(5), User: []byte{byte(d.n)}}}
+	d.ask(d.lowest(), wire.OpBegin, msg)
+}
 
 func (d *drawn) rates() *wire.Builder {
 	return message(d.t, d.numbered(d.lowest(), wire.OpRate), wire.Rate{Factor: 1 / float64(1+d.r.IntN(4))})

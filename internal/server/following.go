@@ -83,7 +83,6 @@ func (c *recovery) resumeFrom(ctx context.Context, dir string, load loader) erro
 func (c *recovery) resumed(dir string, m checkpoint.Manifest) {
 	c.base = wire.Base{Name: files.Base(dir), ID: m.ID}
 	if m.Progress != nil {
-		c.progress = wire.Progress(*m.Progress)
-		c.goOn(dir, m.Positions)
+		c.goOn(dir, &m)
 	}
 }

@@ -189,6 +189,16 @@ func (c *gathering) behind(worker int) (n uint64) {
 	return n
 }
 
+// met reports whether two workers have taken part in the last complete collective. The caller holds the lock.
+func (c *gathering) met(a, b int) bool {
+	for _, n := range slices.Backward(c.order) {
+		if g := c.byNumber[n]; g.done {
+			return g.have[a] && g.have[b]
+		}
+	}
+	return false
+}
+
 // again answers a collective that all workers completed long ago: a barrier, or one without data. The caller holds the
 // lock.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {

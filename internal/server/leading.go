@@ -32,6 +32,7 @@ type leading struct {
 	holding  *holding
 	saving   *saving
 	recovery *recovery
+	epochs   *epochs
 	frozen   *frozen
 	journal  *state.Journal
 	records  state.Event[cut.Record]
@@ -168,6 +169,7 @@ func (c *leading) place(a *cut.Ask) error {
 		return err
 	}
 	if own := at.Progress != nil; own {
+		*at.Progress = c.epochs.further(*at.Progress)
 		c.recovery.begins(c.holding.fileID(a.Number), c.holding.part.Updates.Version())
 		c.st.Unlock()
 		dir, err := c.recovery.own(a.ID)

@@ -28,6 +28,7 @@ type membership struct {
 	delays    *delays
 	loading   *loading
 	recovery  *recovery
+	epochs    *epochs
 	leading   *leading
 	gathering *gathering
 	lives     state.Event[roster.SavedLife] // numbered by server 0
@@ -109,11 +110,12 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 		return err
 	}
 	c.lines.heard(int(f.Worker), life, r)
-	return r.JSON(wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.Mode.Open()),
-		Published: c.st.Published,
-		From:      c.loading.from, Origin: c.loading.origin, Progress: c.recovery.progress, Shares: c.recovery.shares,
-		Steps:     c.recovery.steps,
-		Positions: c.roster.Positions(int(f.Worker)), Gathers: c.gathering.behind(int(f.Worker)), Loads: c.st.Loads})
+	w := wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.Mode.Open()),
+		Published: c.st.Published, From: c.loading.from, Origin: c.loading.origin, Shares: c.recovery.shares,
+		Steps: c.recovery.steps, Positions: c.roster.Positions(int(f.Worker)),
+		Gathers: c.gathering.behind(int(f.Worker)), Loads: c.st.Loads}
+	c.epochs.welcome(int(f.Worker), &w)
+	return r.JSON(w)
 }
 
 // replaced returns the refusal of a process that can't take the place of a worker's life in lockstep, since it has

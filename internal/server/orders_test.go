@@ -16,7 +16,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
-	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -448,29 +447,6 @@ func TestALateSaverWaits(t *testing.T) {
 	}
 }
 
-// TestAnEpochOfTheLost is not over in a checkpoint while a worker that was lost has some of it left.
-func TestAnEpochOfTheLost(t *testing.T) {
-	s := job{strategy: strategy.Async(), workers: 2}.server(t)
-	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
-	s.recovery.progress.Epoch = 1
-	m := &checkpoint.Manifest{Progress: &checkpoint.Progress{Epoch: 3}, Positions: [][]progress.Position{
-		{{Threads: 1, Epoch: 0}}, {{Threads: 1, Epoch: 2, Samples: 5}}}}
-	is := func(what string, saver, want int) {
-		t.Helper()
-		if got := s.saving.lowest(m, saver); got != want {
-			t.Errorf("%s: epoch %d, want %d", what, got, want)
-		}
-	}
-	is("both live", 0, 3)
-	s.st.Lock()
-	s.st.Roster.Drop(1, 1, false)
-	s.st.Unlock()
-	is("worker 1 is lost", 0, 2)
-	is("it saves", 1, 3)
-	m.Positions[1] = nil
-	is("it has made no step", 0, 1)
-}
-
 // TestServersFollowServer0 to the checkpoint that it has begun from, as far as they can see that.
 func TestServersFollowServer0(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -500,10 +476,10 @@ func TestServersFollowServer0(t *testing.T) {
 		}
 		for epoch, m := range map[int]checkpoint.Manifest{
 			4: {ID: "eight", Progress: &checkpoint.Progress{Epoch: 4}}, 1: {ID: "nine"}} { // a model has none
-			s.recovery.progress.Epoch = 1
+			s.recovery.epochs.progress.Epoch = 1
 			err := s.recovery.resumeFrom(t.Context(), "a/ckpt-000008", func(context.Context, string) (checkpoint.Manifest, error) { return m, nil })
-			if err != nil || s.recovery.progress.Epoch != epoch || s.recovery.base != (wire.Base{Name: "ckpt-000008", ID: m.ID}) {
-				t.Errorf("it goes on from %+v at epoch %d, %v", s.recovery.base, s.recovery.progress.Epoch, err)
+			if err != nil || s.recovery.epochs.progress.Epoch != epoch || s.recovery.base != (wire.Base{Name: "ckpt-000008", ID: m.ID}) {
+				t.Errorf("it goes on from %+v at epoch %d, %v", s.recovery.base, s.recovery.epochs.progress.Epoch, err)
 			}
 		}
 	})

@@ -30,9 +30,9 @@ type recovery struct {
 	index  int
 	series *checkpoint.Series
 	// claims and series have locks of their own.
-	claims   checkpoint.Claims // of directories that workers have named
-	progress wire.Progress     // of the checkpoint that the job was started from
-	base     wire.Base         // that checkpoint
+	claims checkpoint.Claims // of directories that workers have named
+	epochs *epochs
+	base   wire.Base // the checkpoint that the job was started from
 	// steps is the largest number of steps of a thread in that checkpoint, if the job has another number of workers;
 	// else 0.
 	steps   uint64
@@ -89,7 +89,6 @@ type wish struct {
 // register makes it survive a kill which worker saves a last time, which directories are the job's, and what the job
 // was started from.
 func (c *recovery) register(m *state.Memory) {
-	state.AddValue(m, "progress", &c.progress)
 	state.AddValue(m, "steps", &c.steps)
 	state.AddList(m, "stopping", c.savers.Leaving())
 	c.stops = state.AddEvent(m, "stopping", func(l wire.Leave) { c.savers.Leave(l.Worker, l.Life) })
@@ -239,14 +238,19 @@ func (c *recovery) counts(positions [][]progress.Position) {
 }
 
 // goOn makes workers go on from the positions of a checkpoint. dir names the checkpoint in the log.
-func (c *recovery) goOn(dir string, positions [][]progress.Position) {
-	c.counts(positions)
-	saved, now := len(positions), c.roster.Workers()
-	if saved > 0 && saved != now && c.index == 0 {
+func (c *recovery) goOn(dir string, m *checkpoint.Manifest) {
+	c.counts(m.Positions)
+	c.st.Lock()
+	defer c.st.Unlock()
+	c.epochs.goOn(m)
+	if c.index != 0 {
+		return
+	}
+	c.st.Leader.Did(m.Deeds)
+	if saved, now := len(m.Positions), c.roster.Workers(); saved > 0 && saved != now {
 		c.shares = saved
 		c.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers", "dir",
-			dir,
-			"workers then", saved, "workers now", now, "epoch", c.progress.Epoch+1)
+			dir, "workers then", saved, "workers now", now, "epoch", c.epochs.first(0)+1)
 	}
 }
 

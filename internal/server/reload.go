@@ -28,6 +28,7 @@ type reloading struct {
 	frozen  *frozen
 	delays  *delays
 	changed *changed
+	epochs  *epochs
 	loads   state.Event[loadRecord]
 	log     *slog.Logger
 }
@@ -85,13 +86,16 @@ func (c *reloading) embedding(p *optimizer.Param) int {
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
 	c.part.Updates.Between(func() { c.store.Become(n.store, absent) })
-	if c.st.Leader != nil {
+	if c.epochs.anew(); c.st.Leader != nil {
 		c.st.Leader.Loaded()
 	}
 	if n.found.Rule != "" && len(n.from.Params) == 0 { // all params of a checkpoint
 		c.store.SetStep(n.store.Step())
 		c.store.SetRateFactors(n.store.Factors())
 		c.st.Counted = n.found.Counted
+		if c.st.Leader != nil && n.found.Progress != nil { // one of a job's own checkpoints
+			c.st.Leader.Did(n.found.Deeds)
+		}
 		c.rounds.rates.coming = nil
 		if copies, are := c.st.Mode.(*mode.Copies); are {
 			copies.Begin(n.store.Step())

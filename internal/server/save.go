@@ -29,6 +29,7 @@ type saving struct {
 	rates  *rates
 	// recovery has the series of directories, and segments the journal, which begins anew at a cut.
 	recovery *recovery
+	epochs   *epochs
 	rule     optimizer.Rule
 	// servers is the number of servers, which is in the names of files.
 	servers int
@@ -66,6 +67,7 @@ type written struct {
 	Updates int64 `json:"updates,omitempty"`
 	// Positions are, by worker, the places of its threads in the data of which the part holds the pushes.
 	Positions   [][]progress.Position `json:"positions,omitempty"`
+	Begun       []progress.Begun      `json:"begun,omitempty"` // by worker, on server 0
 	RateFactors []table.Factor        `json:"rate_factors,omitempty"`
 }
 
@@ -101,7 +103,7 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 // on.
 func (c *saving) partOf(msg *saved) written {
 	p := written{Step: c.store.Step(), Positions: c.positions(msg),
-		RateFactors: c.rates.saved()}
+		RateFactors: c.rates.saved(), Begun: slices.Clone(c.epochs.begun)}
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
 		for i := range p.RateFactors {
@@ -174,7 +176,7 @@ func (c *saving) seal(s *cut.Sealing, id string) error {
 			return err
 		}
 	}
-	err := c.whole(msg, s.Ask.Worker)
+	err := c.whole(msg)
 	if err == nil {
 		c.recovery.committed(msg)
 	}
@@ -183,11 +185,8 @@ func (c *saving) seal(s *cut.Sealing, id string) error {
 
 // whole commits what all servers have written as a checkpoint. After an error the directory has no checkpoint, or the
 // one before.
-func (c *saving) whole(msg *saved, saver int) (err error) {
+func (c *saving) whole(msg *saved) (err error) {
 	m := c.manifest(msg)
-	if m.Progress != nil {
-		m.Progress.Epoch = c.lowest(&m, saver)
-	}
 	if m.Base, err = c.recovery.series.Based(msg.base); err != nil {
 		return err
 	}
@@ -195,25 +194,6 @@ func (c *saving) whole(msg *saved, saver int) (err error) {
 		return c.recovery.series.Commit(c.recovery.life, msg.dir, m)
 	}
 	return c.recovery.claims.Commit(c.recovery.life, msg.dir, m)
-}
-
-// lowest is the epoch up to which a checkpoint has every sample: the saver's current epoch, or an earlier one of which
-// a lost worker has samples left. The saver's own position is not considered: the saver reports which epoch is under
-// way.
-func (c *saving) lowest(m *checkpoint.Manifest, saver int) (epoch int) {
-	c.st.Lock()
-	defer c.st.Unlock()
-	epoch = m.Progress.Epoch
-	for w, at := range m.Positions {
-		its, _ := progress.Sum(at)
-		if len(at) == 0 {
-			its = c.recovery.progress.Epoch // the epoch in which the worker began
-		}
-		if w != saver && c.roster.Short(w) && (len(at) > 0 || roster.SeqOf(c.roster.Last(w)) == 0) {
-			epoch = min(epoch, its)
-		}
-	}
-	return epoch
 }
 
 // manifest is the manifest of a checkpoint whose parts are written. Server 0's part has what is the same on all;
@@ -233,6 +213,14 @@ func (c *saving) manifest(msg *saved) checkpoint.Manifest {
 			m.Positions[w] = progress.Agreed(m.Copies, m.Positions[w], p.Positions[w])
 		}
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
+	}
+	if m.Progress != nil {
+		for w, b := range msg.parts[0].Begun {
+			m.Firsts = append(m.Firsts, b.First(m.Positions[w]))
+		}
+		c.st.Lock() // no deed is done while a checkpoint is made whole
+		m.Deeds = c.st.Leader.Deeds()
+		c.st.Unlock()
 	}
 	return m
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/server/state"
@@ -187,25 +188,28 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.loading = &loading{st: st, part: part, store: part.Store, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	s.recovery = &recovery{st: st, roster: st.Roster, savers: st.Roster.Savers, part: part, life: s.clipping.life,
-		index: c.Index, meter: s.meter,
+	epochs := &epochs{st: st, roster: st.Roster, alike: traits.Lockstep, begun: make([]progress.Begun, c.Workers),
+		loaded: make([]bool, c.Workers)}
+	s.recovery = &recovery{st: st, epochs: epochs, roster: st.Roster, savers: st.Roster.Savers, part: part,
+		life: s.clipping.life, index: c.Index, meter: s.meter,
 		series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		places: map[string]string{}, journal: journal, segments: s.segments, log: s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
 	s.saving = &saving{st: st, roster: st.Roster, part: part, store: part.Store, inHand: t.inHand, frozen: frozen,
-		rates: t.rates, recovery: s.recovery, rule: c.Rule, servers: len(c.Endpoints), journal: journal,
+		rates: t.rates, recovery: s.recovery, epochs: epochs, rule: c.Rule, servers: len(c.Endpoints), journal: journal,
 		segments: s.segments,
 		tracker:  checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
 	s.reloading = &reloading{st: st, part: part, store: part.Store, rule: c.Rule, rounds: s.rounds, frozen: frozen,
-		delays: t.delays, changed: t.changed, log: s.log}
+		delays: t.delays, changed: t.changed, epochs: epochs, log: s.log}
 	s.holding = &holding{inHand: t.inHand, st: st, part: part, store: part.Store, saving: s.saving,
 		reloading: s.reloading, changed: t.changed, journal: journal, segments: s.segments, log: s.log,
 		patience: c.Strategy.WorkerTimeout.Std() / 20}
 	s.leading = &leading{st: st, leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
-		recovery: s.recovery, frozen: frozen, journal: journal, life: s.clipping.life,
+		recovery: s.recovery, epochs: epochs, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
 	gathering := &gathering{st: st, roster: st.Roster, byNumber: map[uint64]*gathered{}}
+	epochs.met = gathering.met
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "", pace: pace,
@@ -213,8 +217,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.looking = &looking{st: st, roster: st.Roster, workers: make([]told, c.Workers),
 		servers: make([]told, len(c.Endpoints))}
 	members := &membership{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
-		delays: t.delays, loading: s.loading, recovery: s.recovery, leading: s.leading, gathering: gathering,
-		index: c.Index, back: c.Strategy.GoesBack(), lines: cables, looking: s.looking,
+		delays: t.delays, loading: s.loading, recovery: s.recovery, epochs: epochs, leading: s.leading,
+		gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables, looking: s.looking,
 		differences: differ, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, members: members,
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
@@ -228,8 +232,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.growth = &growth{journal: journal, servers: s.servers, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
 		segments: s.segments, log: s.log}
-	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, s.recovery, s.rounds,
-		members, s.deaths, t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
+	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, epochs, s.recovery,
+		s.rounds, members, s.deaths, t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
 		p.register(s.segments.memory) // in the order in which facts are resumed
 	}
 	s.answer(t, members, frozen, gathering, journal)
@@ -253,6 +257,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpScan:      control(t.reading.scan),
 		wire.OpGather:    recorded(journal, control(gathering.handle)),
 		wire.OpSaver:     recorded(journal, control(s.recovery.saver)),
+		wire.OpBegin:     recorded(journal, control(s.recovery.epochs.handle)),
 		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
 		wire.OpFence:     recorded(journal, control(s.deaths.fence)),

@@ -6,7 +6,8 @@
 //	tally.go      counts of gradients
 //	steps.go      counts of samples, consistent with checkpoints
 //	restore.go    reading checkpoints and saved models
-//	save.go       writing checkpoints, and the end of a period
+//	save.go       writing checkpoints
+//	shrink.go     the end of a period
 //	serve.go      models for serving, and checkpoints that end a period
 //	recovery.go   automatic checkpoints, and continuing from them
 //	weights.go    the weights of a cut

@@ -3,6 +3,7 @@ package solo
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/backend"
@@ -27,14 +28,16 @@ func (s *saved) is(o *saved) bool {
 // GoOn makes this worker, one of workers, continue where the loaded checkpoint ended. With another number of workers
 // the shares of the data differ. It is called once, before the first step.
 func (t *Trainer) GoOn(worker, workers int) {
-	if saved := len(t.positions); saved == workers {
-		t.Steps.reading.Resume(t.positions[worker], t.progress.Epoch)
+	saved := len(t.positions)
+	t.first = t.from.First(worker, workers, true)
+	if saved == workers {
+		t.Steps.reading.Resume(t.positions[worker], t.first)
 		return
-	} else if saved > 0 && worker == 0 && t.resumed {
+	} else if saved > 0 && worker == 0 && t.from.Progress != nil {
 		t.series.Log.Warn("the current epoch begins anew: the checkpoint is of another number of workers",
-			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch+1)
+			"workers then", saved, "workers now", workers, "epoch", t.first+1)
 	}
-	t.Steps.reading.Resume(nil, t.progress.Epoch)
+	t.Steps.reading.Resume(nil, t.first)
 	t.Steps.reading.After(progress.MostSteps(t.positions))
 }
 
@@ -50,7 +53,7 @@ func (t *Trainer) Resume(ctx context.Context) (origin string, err error) {
 			return err
 		}
 		if origin, err = t.Fill(ctx, dir, checkpoint.Selection{}); err == nil && m.Progress != nil {
-			t.progress, t.positions, t.resumed = *m.Progress, m.Positions, true
+			t.progress, t.positions, t.from, t.deeds = *m.Progress, m.Positions, m, m.Deeds
 		}
 		return err
 	})
@@ -68,6 +71,23 @@ func (t *Trainer) Release() {
 
 // Progress implements [backend.Trainer].
 func (t *Trainer) Progress() checkpoint.Progress { return t.progress }
+
+// First implements [backend.Trainer]. All workers go on in the same epoch.
+func (t *Trainer) First() int { return t.first }
+
+// Begin implements [backend.Trainer]. The next checkpoint has it.
+func (t *Trainer) Begin(p checkpoint.Progress) error {
+	t.mu.Lock()
+	loaded := t.loaded
+	t.loaded = false
+	t.mu.Unlock()
+	if epoch := t.Steps.reading.Epoch(); p.Epoch < epoch && !loaded {
+		return fmt.Errorf("this worker is in epoch %d and reports epoch %d: begin at the epoch that Fleet.FirstEpoch "+
+			"returns; only after LoadModel may a worker begin an earlier epoch", epoch, p.Epoch)
+	}
+	t.Steps.reading.Begin(p.Epoch)
+	return nil
+}
 
 // Reading implements [backend.Trainer].
 func (t *Trainer) Reading() *progress.Tracker { return &t.Steps.reading }

@@ -14,17 +14,30 @@ func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selec
 	return err
 }
 
-// Load implements [backend.Trainer]. There is no other process to agree with.
+// Load implements [backend.Trainer]. There is no other process to agree with. What a job had done by name when it saved
+// one of its own checkpoints comes with the whole of it.
 func (t *Trainer) Load(ctx context.Context, dir string, what checkpoint.Selection) error {
-	return t.Restore(ctx, dir, what)
+	_, m, err := t.fill(ctx, dir, what)
+	if err == nil && m.Progress != nil && len(what.Params) == 0 {
+		_ = t.local.Still(func() error { t.deeds = m.Deeds; return nil })
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.loaded = t.loaded || err == nil
+	return err
 }
 
 // Fill is Restore that also returns a description of the loaded data, so that workers can compare it. If it fails
 // midway the tables hold parts of two models, and all uses of them fail until everything is loaded. Steps wait until it
 // is over.
 func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selection) (origin string, err error) {
+	origin, _, err = t.fill(ctx, dir, what)
+	return origin, err
+}
+
+func (t *Trainer) fill(ctx context.Context, dir string, what checkpoint.Selection) (origin string,
+	m checkpoint.Manifest, err error) {
 	everything := func(int, uint64) bool { return true }
-	var m checkpoint.Manifest
 	err = t.local.Still(func() (err error) {
 		m, err = checkpoint.Restore(ctx, dir, t.Store(), t.rule, t.params, everything, what)
 		return err
@@ -35,7 +48,7 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 		t.torn = err
 	}
 	if err != nil {
-		return "", err
+		return "", m, err
 	}
 	if len(what.Params) == 0 && !what.WeightsOnly {
 		t.pace, t.positions = m.Pace, m.Counted
@@ -46,7 +59,7 @@ func (t *Trainer) Fill(ctx context.Context, dir string, what checkpoint.Selectio
 	}
 	m.Tell(t.series.Log)
 	t.local.Changed()
-	return m.Origin + ": " + what.String(), nil
+	return m.Origin + ": " + what.String(), m, nil
 }
 
 // Whole returns an error if a load has left parts of two models.

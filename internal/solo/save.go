@@ -9,7 +9,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/internal/table"
 )
 
 // Save implements [backend.Trainer]. A process that trains alone reserves the directory only while it writes.
@@ -52,6 +51,7 @@ func (t *Trainer) take(rate float64, params ...string) taken {
 // step is made and writing is held.
 func (t *Trainer) takeOwn(rate float64) (c taken, err error) {
 	c.manifest = t.manifest(rate)
+	c.manifest.Deeds = slices.Clone(t.deeds)
 	base := ""
 	if c.manifest.Base = t.series.Base(t.tracker.Remade()); c.manifest.Base != nil {
 		base = c.manifest.Base.ID
@@ -89,14 +89,4 @@ func (c taken) write(ctx context.Context, dir string,
 	}
 	c.manifest.Parts = []checkpoint.Part{part}
 	return commit(ctx, dir, c.manifest)
-}
-
-// Shrink implements [backend.Trainer]. Steps wait until it is over. The result is by embedding.
-func (t *Trainer) Shrink(_ context.Context, o table.Shrink) (freed []table.Shrunk, err error) {
-	err = t.local.Still(func() error {
-		t.periods++
-		freed, err = t.Store().EndPeriod(o)
-		return err
-	})
-	return freed, err
 }

@@ -151,7 +151,7 @@ func TestCheckpointsOfWhatIsNew(t *testing.T) {
 		{"nothing", func() error { return nil }, false},
 		{"a step", func() error { return p.step(0.5, 3) }, true},
 		{"nothing since", func() error { return nil }, false},
-		{"a period", func() error { _, err := p.Shrink(ctx, table.Shrink{}); return err }, true},
+		{"a period", func() error { _, err := p.Shrink(ctx, table.Shrink{}, nil); return err }, true},
 		{"the rate", func() error { return p.SetRateFactor(ctx, 0.5) }, true},
 		{"the program's word", func() error { at.User = []byte("b"); return nil }, true},
 		{"the epoch", func() error { at.Epoch = 1; return nil }, true},

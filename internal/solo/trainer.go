@@ -31,8 +31,9 @@ type Trainer struct {
 	// policy is the treatment of gradients that are not finite.
 	policy strategy.NotFinite
 	// series are the automatic checkpoints of this process; progress and positions are the state from which it
-	// continues.
-	resumed   bool // they come from the series, not from Restore
+	// continues, from is the manifest of the series that they are of, and first the epoch in which it goes on.
+	from      checkpoint.Manifest
+	first     int
 	series    *checkpoint.Series
 	tracker   *checkpoint.Tracker
 	places    checkpoint.Claims // the directories into which Save writes
@@ -48,11 +49,14 @@ type Trainer struct {
 	saved   *saved
 	kept    atomic.Pointer[backend.Kept]
 	// A checkpoint from before a period's end differs from one after it, even if no update lies between.
-	periods int // that were ended; changed while no step is made
+	periods int            // that were ended; changed while no step is made
+	deeds   progress.Deeds // done by name; changed while no step is made
 
 	mu sync.Mutex
 	// torn is the error by which a load has left parts of two models.
 	torn error
+	// loaded says that weights were loaded since the program has reported its epoch.
+	loaded bool
 	// pace is the pace in the checkpoint that was loaded, or the one of SetPace.
 	pace checkpoint.Pace
 }

@@ -29,8 +29,9 @@ type Welcome struct {
 	// the checkpoint or model in it.
 	From   string `json:"from,omitempty"`
 	Origin string `json:"origin,omitempty"`
-	// Progress is the progress in the checkpoint from which a job that was started again goes on.
-	Progress Progress `json:"progress,omitzero"`
+	// Progress is the job's, and Begun the epoch that the worker's earlier lives have begun, on server 0.
+	Progress Progress       `json:"progress,omitzero"`
+	Begun    progress.Begun `json:"begun,omitzero"`
 	// Positions are the places of the worker's threads in their data, for the pushes that this server has of its
 	// earlier lives, or for those in that checkpoint.
 	Positions []progress.Position `json:"positions,omitempty"`
@@ -50,6 +51,13 @@ type Welcome struct {
 type Progress struct {
 	Epoch int    `json:"epoch,omitempty"`
 	User  []byte `json:"user,omitempty"`
+}
+
+// Begin is the blob of OpBegin: the epoch that a worker's program has begun, with its own data, and the worker's
+// positions at the end of the epoch before.
+type Begin struct {
+	Progress
+	At []progress.Position `json:"at,omitempty"`
 }
 
 // IsZero reports whether there is no progress.
@@ -302,6 +310,22 @@ type Shrink struct {
 type Freed struct {
 	Rows    []int `json:"rows,omitempty"`
 	Waiting []int `json:"waiting,omitempty"`
+}
+
+// Add adds what a server has dropped, by the text of its answer. It refuses an answer for another number of tables.
+func (f *Freed) Add(text []byte, tables int) error {
+	var p Freed
+	if err := json.Unmarshal(text, &p); err != nil {
+		return err
+	}
+	if len(p.Rows) != tables || len(p.Waiting) != tables {
+		return fmt.Errorf("it answered for %d tables, want %d", len(p.Rows), tables)
+	}
+	for t := range tables {
+		f.Rows[t] += p.Rows[t]
+		f.Waiting[t] += p.Waiting[t]
+	}
+	return nil
 }
 
 // Rate is the blob of OpRate and its answer: the factor on all learning rates. A request without a step in the header

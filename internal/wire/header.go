@@ -44,6 +44,7 @@ const (
 	OpCut    // server 0: a worker's cut through all servers, and its progress
 	OpOrder  // from server 0 to servers: hold pushes for a cut, do its work, release them
 	OpRead   // readers outside the job: rows between two updates
+	OpBegin  // server 0: a worker's program has begun an epoch
 	opEnd
 )
 
@@ -78,6 +79,7 @@ var opNames = [...]string{
 	OpCut:       "cut",
 	OpOrder:     "order",
 	OpRead:      "read",
+	OpBegin:     "begin",
 }
 
 func (o Op) String() string {

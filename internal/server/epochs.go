@@ -1,0 +1,139 @@
+package server
+
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// epochs are how far the job and each worker are, as their programs report it to server 0. Positions come with pushes;
+// epochs is the rest: which epoch a worker has begun, and what the program of the furthest knows of the job. A worker
+// that is started again, alone or with all others, begins where the weights are.
+type epochs struct {
+	st     *state.Job
+	roster *roster.Roster
+	// alike makes all workers go on in the same epoch, since they wait for each other's steps.
+	alike bool
+	// progress is the job's: of the furthest epoch that a worker has begun, and at first of the checkpoint from which
+	// the job goes on.
+	progress wire.Progress
+	begun    []progress.Begun // by worker
+	// met reports whether two workers have taken part in the last collective.
+	met func(a, b int) bool
+	// loaded are, by worker, whether other weights were loaded since it reported: it may begin an earlier epoch.
+	loaded   []bool
+	reported state.Event[reportRecord]
+}
+
+// reportRecord is a worker's report, which counts for other workers too that have ended the same epoch with it.
+type reportRecord struct {
+	Worker int `json:"worker"`
+	wire.Begin
+	Also []int `json:"also,omitempty"`
+}
+
+// register makes reports survive a kill.
+func (c *epochs) register(m *state.Memory) {
+	state.AddValue(m, "progress", &c.progress)
+	state.AddList(m, "begun", c.begun)
+	state.AddList(m, "loaded", c.loaded)
+	c.reported = state.AddEvent(m, "begun", c.note)
+}
+
+// handle takes the report of a worker that has begun an epoch, or knows more of the job. It refuses an epoch before the
+// one in which the worker is: the samples between would count twice, or not at all.
+func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
+	c.st.Lock()
+	defer c.st.Unlock()
+	if err := c.st.Sender(f); err != nil {
+		return err
+	}
+	w := int(f.Worker)
+	if first := c.first(w); msg.Epoch < first && !c.loaded[w] {
+		return wire.Refuse(wire.StatusRefused, "worker %d is in epoch %d and reports epoch %d: begin at the epoch "+
+			"that Fleet.FirstEpoch returns; only after LoadModel may a worker begin an earlier epoch", w, first,
+			msg.Epoch)
+	}
+	r := reportRecord{w, *msg, c.beside(w, msg.Epoch)}
+	c.reported.Note(r)
+	c.note(r)
+	return nil
+}
+
+// beside are the other workers that were in the epoch which a worker has ended, and have met it since: a program begins
+// an epoch after a barrier, and a checkpoint may be taken before the second worker has reported that. It counts while
+// they push nothing more.
+func (c *epochs) beside(worker, epoch int) (all []int) {
+	for w := range c.begun {
+		if own := c.own(w); w != worker && own == c.own(worker) && own < epoch && c.met(w, worker) {
+			all = append(all, w)
+		}
+	}
+	return all
+}
+
+// own is the epoch that a worker is in, or has begun.
+func (c *epochs) own(worker int) int { return c.begun[worker].First(c.roster.Positions(worker)) }
+
+// note takes a report into account. The caller holds the lock.
+func (c *epochs) note(r reportRecord) {
+	anew := c.loaded[r.Worker]
+	if anew && r.Epoch < c.first(r.Worker) {
+		c.roster.Forget(r.Worker)
+	}
+	c.begun[r.Worker], c.loaded[r.Worker] = progress.Begun{Epoch: r.Epoch, At: r.At}, false
+	for _, w := range r.Also {
+		c.begun[w] = progress.Begun{Epoch: r.Epoch, At: slices.Clone(c.roster.Positions(w))}
+	}
+	if anew || r.Epoch >= c.progress.Epoch {
+		c.progress = r.Progress
+	}
+}
+
+// first is the epoch in which a worker goes on that is started again now: its own or, if all go on in the same, the
+// earliest of which a worker in the job has samples left. The caller holds the lock.
+func (c *epochs) first(worker int) int {
+	first, left := c.own(worker), c.roster.Left()
+	for w := range c.begun {
+		if c.alike && (left == nil || left[w] == 0) {
+			first = min(first, c.own(w))
+		}
+	}
+	return first
+}
+
+// welcome adds to the answer of a worker that joins where it goes on. The caller holds the lock.
+func (c *epochs) welcome(worker int, w *wire.Welcome) {
+	w.Progress, w.Begun = c.progress, c.begun[worker]
+	if c.alike {
+		w.Begun = progress.Begun{Epoch: c.first(worker)}
+	}
+}
+
+// further returns the progress of the worker that saves, or the job's if that is of a later epoch. The caller holds the
+// lock.
+func (c *epochs) further(p wire.Progress) wire.Progress {
+	if c.progress.Epoch > p.Epoch {
+		return c.progress
+	}
+	return p
+}
+
+// goOn makes workers begin where a loaded checkpoint says. The caller holds the lock.
+func (c *epochs) goOn(m *checkpoint.Manifest) {
+	c.progress = wire.Progress(*m.Progress)
+	for w := range c.begun {
+		c.begun[w] = progress.Begun{Epoch: m.First(w, len(c.begun), c.alike)}
+	}
+}
+
+// anew lets all workers begin an earlier epoch, since weights were loaded. The caller holds the lock.
+func (c *epochs) anew() {
+	for w := range c.loaded {
+		c.loaded[w] = true
+	}
+}
