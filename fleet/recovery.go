@@ -60,10 +60,10 @@ func (f *Fleet) SetProgress(p Progress) error {
 	return nil
 }
 
-// Progress returns what this process last passed to SetProgress. Before the first call it is, after InitWorker, how far
-// the job was when this worker joined: what the furthest worker has passed to SetProgress, in this run of the job or
-// before the checkpoint from which it resumed; zero in a new job. A worker may be behind the others: [Fleet.FirstEpoch]
-// says where it goes on.
+// Progress returns what this process last passed to SetProgress. Before the first call it is, after InitWorker, the
+// epoch in which this worker goes on, with what the program of the furthest worker knew of the job when this worker
+// joined: as last passed to SetProgress in this run of the job, or before the checkpoint from which it resumed. It is
+// zero in a new job.
 func (f *Fleet) Progress() Progress {
 	f.mu.Lock()
 	j := f.job
@@ -72,17 +72,17 @@ func (f *Fleet) Progress() Progress {
 }
 
 // FirstEpoch returns the epoch at which this worker's loop begins, after InitWorker: 0 in a new job, else the epoch in
-// which this worker has samples left. After it was lost and the others went on, that is an earlier epoch than
-// [Fleet.Progress] has. In modes sync and ssp, and without servers, all workers begin the same epoch, and a worker
-// passes over what it has trained. A worker that was started again alone joins the collectives of the others where they
-// are, as by [Fleet.CatchUp].
+// which this worker has samples left, or its program has not reported the next. After the worker was lost and the others
+// went on, that is an earlier epoch than theirs. In modes sync and ssp, and without servers, all workers begin the same
+// epoch, and a worker passes over what it has trained. A worker that was started again alone joins the collectives of
+// the others where they are, as by [Fleet.CatchUp].
 func (f *Fleet) FirstEpoch() int {
 	j, err := f.workerCall("FirstEpoch")
 	if err != nil {
 		return 0
 	}
 	f.CatchUp()
-	return j.backend.First()
+	return j.backend.Progress().Epoch
 }
 
 // goOn begins at the positions from which the job goes on, in the program's first epoch.

@@ -32,7 +32,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if m, is := j.transport.(transport.Metered); is { // servers that were not up yet count as no failures
 		f.early = m.Stats().Failed.Unreachable
 	}
-	j.goOn(j.backend.First())
+	j.goOn(j.backend.Progress().Epoch)
 	f.saving.start(ctx, j)
 	return nil
 }

@@ -28,8 +28,8 @@ type Info struct {
 	Dir string
 	// Step is the number of updates in it.
 	Step int64
-	// Progress is how far the job was, and Positions the position of each worker in its data; checkpoints of earlier
-	// versions have none.
+	// Progress is how far the job was, and Positions where each worker goes on in its data, which may be in an earlier
+	// epoch.
 	Progress  fleet.Progress
 	Positions []fleet.Position
 	// Over says that a job with servers has finished all its work with this checkpoint.
@@ -50,8 +50,8 @@ func Latest(dir string) (Info, error) {
 	if m.Progress != nil {
 		c.Progress = fleet.Progress(*m.Progress)
 	}
-	for _, at := range m.Positions {
-		p := fleet.Position{Epoch: c.Progress.Epoch} // unless a sample of the epoch was trained
+	for w, at := range m.Positions {
+		p := fleet.Position{Epoch: m.First(w, len(m.Positions), false)} // unless a sample of the epoch was trained
 		if epoch, samples := progress.Sum(at); epoch >= p.Epoch {
 			p = fleet.Position{Epoch: epoch, Samples: int(min(samples, math.MaxInt))}
 		}

@@ -151,8 +151,8 @@ func placeText(d checkpoint.Description, worker int) string {
 	}
 	if d.Progress != nil && worker < len(d.Positions) && len(d.Positions[worker]) > 0 {
 		epoch, samples := progress.Sum(d.Positions[worker])
-		if epoch < d.Progress.Epoch { // it has trained on nothing of a later epoch
-			epoch, samples = d.Progress.Epoch, 0
+		if first := d.Firsts[worker]; epoch < first { // it has trained on nothing of a later epoch
+			epoch, samples = first, 0
 		}
 		all = append(all, fmt.Sprintf("%d samples of epoch %d", samples, epoch+1))
 	}

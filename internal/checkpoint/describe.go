@@ -33,6 +33,8 @@ type Description struct {
 	Progress    *Progress      `json:"progress,omitempty"`
 	// Positions holds, by worker, the positions of its threads in their data; epochs count from 0, as in Progress.
 	Positions [][]progress.Position `json:"positions,omitempty"`
+	// Firsts are, by worker, the epochs in which workers go on.
+	Firsts []int `json:"firsts,omitempty"`
 	// Version identifies a model or a delta; deltas name what they follow by it, in Delta.
 	Version string            `json:"version,omitempty"`
 	Delta   *modelfiles.Delta `json:"delta,omitempty"`
@@ -71,6 +73,9 @@ func Describe(dir string) (Description, error) {
 	d := Description{Dir: dir, Kind: "checkpoint", Pinned: Pinned(dir), ID: m.ID, Saved: m.Saved, Rule: m.Rule,
 		Step:  m.Step,
 		Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress, Positions: m.Positions}
+	for w := range m.Positions {
+		d.Firsts = append(d.Firsts, m.First(w, len(m.Positions), false))
+	}
 	if m.Base != nil {
 		d.Base = m.Base.Dir
 	}

@@ -61,8 +61,7 @@ type Client struct {
 	rates    *rates
 	frozen   *frozen
 	from     string              // what Restore names as the servers' start; empty without Restore
-	progress checkpoint.Progress // the job's, when this worker joined
-	first    int                 // the epoch in which it goes on, set by Join
+	progress checkpoint.Progress // the job's when this worker joined, in the epoch in which it goes on
 	// reading tracks how far each thread of this worker has read its data. Join begins it at the servers' positions.
 	reading progress.Tracker
 
@@ -227,11 +226,10 @@ func (c *Client) arrive(ctx context.Context) (published bool, err error) {
 			}
 		}
 	}
-	if c.first = h.begun.Epoch; !mode.Of(c.Strategy.Mode).Lockstep { // else server 0 has decided for all
-		c.first = h.begun.First(h.at)
+	if c.progress.Epoch = h.begun.Epoch; !mode.Of(c.Strategy.Mode).Lockstep { // else server 0 has decided for all
+		c.progress.Epoch = h.begun.First(h.at)
 	}
-	c.progress.Epoch = max(c.progress.Epoch, c.first)
-	c.reading.Resume(h.at, c.first)
+	c.reading.Resume(h.at, c.progress.Epoch)
 	c.reading.After(h.steps)
 	return h.published, nil
 }

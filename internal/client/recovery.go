@@ -62,9 +62,6 @@ func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Pr
 // Progress implements [backend.Trainer].
 func (c *Client) Progress() checkpoint.Progress { return c.progress }
 
-// First implements [backend.Trainer].
-func (c *Client) First() int { return c.first }
-
 // Begin implements [backend.Trainer]. Server 0 keeps it, for a process that takes this one's place.
 func (c *Client) Begin(p checkpoint.Progress) error {
 	if c.stage.Load() == joined && !c.link.leaving.Load() {

@@ -29,7 +29,7 @@ type epochs struct {
 	reported state.Event[reportRecord]
 }
 
-// reportRecord is a worker's report, which counts for other workers too that have ended the same epoch with it.
+// reportRecord is a worker's report, which may count for others too.
 type reportRecord struct {
 	Worker int `json:"worker"`
 	wire.Begin
@@ -64,10 +64,13 @@ func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
 	return nil
 }
 
-// beside are the other workers that were in the epoch which a worker has ended, and have met it since: a program begins
-// an epoch after a barrier, and a checkpoint may be taken before the second worker has reported that. It counts while
-// they push nothing more.
+// beside are the workers that were in the epoch which the lowest worker has ended, and have met it since. A program
+// begins an epoch after a barrier, and the lowest worker does what is to be done between two; a checkpoint may be taken
+// before the others have reported. It counts while they push nothing more.
 func (c *epochs) beside(worker, epoch int) (all []int) {
+	if !c.roster.Savers.Saves(worker) {
+		return nil
+	}
 	for w := range c.begun {
 		if own := c.own(w); w != worker && own == c.own(worker) && own < epoch && c.met(w, worker) {
 			all = append(all, w)

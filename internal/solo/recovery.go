@@ -29,15 +29,15 @@ func (s *saved) is(o *saved) bool {
 // the shares of the data differ. It is called once, before the first step.
 func (t *Trainer) GoOn(worker, workers int) {
 	saved := len(t.positions)
-	t.first = t.from.First(worker, workers, true)
+	t.progress.Epoch = t.from.First(worker, workers, true)
 	if saved == workers {
-		t.Steps.reading.Resume(t.positions[worker], t.first)
+		t.Steps.reading.Resume(t.positions[worker], t.progress.Epoch)
 		return
 	} else if saved > 0 && worker == 0 && t.from.Progress != nil {
 		t.series.Log.Warn("the current epoch begins anew: the checkpoint is of another number of workers",
-			"workers then", saved, "workers now", workers, "epoch", t.first+1)
+			"workers then", saved, "workers now", workers, "epoch", t.progress.Epoch+1)
 	}
-	t.Steps.reading.Resume(nil, t.first)
+	t.Steps.reading.Resume(nil, t.progress.Epoch)
 	t.Steps.reading.After(progress.MostSteps(t.positions))
 }
 
@@ -71,9 +71,6 @@ func (t *Trainer) Release() {
 
 // Progress implements [backend.Trainer].
 func (t *Trainer) Progress() checkpoint.Progress { return t.progress }
-
-// First implements [backend.Trainer]. All workers go on in the same epoch.
-func (t *Trainer) First() int { return t.first }
 
 // Begin implements [backend.Trainer]. The next checkpoint has it.
 func (t *Trainer) Begin(p checkpoint.Progress) error {

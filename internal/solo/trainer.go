@@ -31,9 +31,8 @@ type Trainer struct {
 	// policy is the treatment of gradients that are not finite.
 	policy strategy.NotFinite
 	// series are the automatic checkpoints of this process; progress and positions are the state from which it
-	// continues, from is the manifest of the series that they are of, and first the epoch in which it goes on.
+	// continues, and from is the manifest of the series that has them.
 	from      checkpoint.Manifest
-	first     int
 	series    *checkpoint.Series
 	tracker   *checkpoint.Tracker
 	places    checkpoint.Claims // the directories into which Save writes

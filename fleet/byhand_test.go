@@ -1,0 +1,300 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/checkpoints"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
+)
+
+// handLoop is a job with a loop of its own, as RECOVERY.md has it, that ends a period and publishes after each epoch. Roles are
+// killed and started again.
+type handLoop struct {
+	mode    strategy.Mode
+	journal bool   // servers keep journals
+	dies    string // what has died: "worker 0", or "all"
+	at      string // what worker 0 had done last in epoch 2
+	behind  bool   // worker 1 is lost in epoch 0, and comes back when the others are in epoch 2
+
+	dir     string
+	network *transport.Memory
+	log     trial.Log
+	mu      sync.Mutex
+	lives   map[string]*handLife
+	died    bool          // the death has come
+	lost    bool          // worker 1 was
+	back    chan struct{} // closed when it may come back
+	counts  map[int]int   // of samples, by how often they were trained
+	periods int
+}
+
+// handLife is one process of a role.
+type handLife struct {
+	cable *trial.Cable
+	end   context.CancelFunc
+}
+
+const handEpochs, handRows = 5, 16
+
+var errDied = errors.New("it has died")
+
+// TestALoopByHandGoesOn: whatever dies at whatever point after an epoch, each sample is trained once an epoch, each period ends
+// once, and each base is saved once, by the loop of RECOVERY.md.
+func TestALoopByHandGoesOn(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	cases := map[string]*handLoop{}
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP, strategy.ModeGeo} {
+		for _, at := range []string{"period", "base", "mark"} {
+			for _, how := range []*handLoop{{dies: "worker 0", journal: true}, {dies: "worker 0"}, {dies: "all", journal: true}, {dies: "all"}} {
+				for _, behind := range []bool{false, true} {
+					if j := (&handLoop{mode: mode, at: at, dies: how.dies, journal: how.journal, behind: behind}); !behind || !inStep(mode) {
+						cases[fmt.Sprintf("%s, %s dies after its %s, journal %t, one behind %t", mode, how.dies, at, how.journal, behind)] = j
+					}
+				}
+			}
+		}
+	}
+	for name, j := range trial.SomeOf(t, cases) {
+		t.Run(name, func(t *testing.T) { j.run(t) })
+	}
+}
+
+func (j *handLoop) run(t *testing.T) {
+	j.dir, j.lives, j.counts = t.TempDir(), map[string]*handLife{}, map[int]int{}
+	synctest.Test(t, func(t *testing.T) {
+		j.network, j.back = transport.NewMemory(), make(chan struct{})
+		c := trial.Cluster(2, 2)
+		c.Options.Transport = j.network
+		for role, err := range c.Errors(t, j.live) {
+			if err != nil {
+				t.Errorf("%s: %v\n%s", role, err, j.log.String())
+			}
+		}
+	})
+	j.count(t)
+	if !j.died {
+		t.Error("nothing has died")
+	}
+	if len(j.counts) != 1 || j.counts[handEpochs] != handRows {
+		t.Errorf("samples by how often they were trained: %v, want %d %d times\n%s", j.counts, handRows, handEpochs, j.log.String())
+	}
+	if j.periods != handEpochs {
+		t.Errorf("%d periods have ended, want %d\n%s", j.periods, handEpochs, j.log.String())
+	}
+	if saved := len(j.log.Lines("fleet: a model for serving")); j.journal && saved != handEpochs && !inStep(j.mode) {
+		t.Errorf("%d bases were saved, want %d", saved, handEpochs)
+	}
+}
+
+// live has a role play its part, again whenever it was killed or went back.
+func (j *handLoop) live(ctx context.Context, f *fleet.Fleet) error {
+	role := roleName(f)
+	var closing sync.WaitGroup // of the killed, which don't know
+	defer closing.Wait()
+	for {
+		own := &trial.Cable{Transport: j.network}
+		again, err := another(f, own, j.log.Logger())
+		if err != nil {
+			return err
+		}
+		life, cancel := context.WithCancel(ctx)
+		j.mu.Lock()
+		j.lives[role] = &handLife{own, cancel}
+		j.mu.Unlock()
+		err = j.play(life, again)
+		killed := life.Err() != nil && ctx.Err() == nil
+		if killed {
+			closing.Go(again.Close)
+		} else {
+			again.Close()
+		}
+		cancel()
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errDied):
+			<-j.back
+		case !killed && !errors.Is(err, fleet.ErrWentBack):
+			return err
+		}
+		time.Sleep(5 * time.Second)
+	}
+}
+
+// another is the next process of a role.
+func another(f *fleet.Fleet, net transport.Transport, log *slog.Logger) (*fleet.Fleet, error) {
+	role := rolemaker.UserDefined{Role: rolemaker.Worker, WorkerNum: f.WorkerNum(), ServerEndpoints: f.ServerEndpoints(),
+		CurrentID: f.WorkerIndex()}
+	if f.IsServer() {
+		role.Role, role.CurrentID = rolemaker.Server, f.ServerIndex()
+	}
+	return fleet.New(context.Background(), role, fleet.Options{Transport: net, Logger: log})
+}
+
+// reached kills what is to die, when worker 0 has done something.
+func (j *handLoop) reached(f *fleet.Fleet, epoch int, what string) error {
+	if !f.IsFirstWorker() || epoch != 2 || what != j.at {
+		return nil
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.died {
+		return nil
+	}
+	j.died = true
+	for role, l := range j.lives {
+		if j.dies == "all" || j.dies == role {
+			l.cable.Kill()
+			l.end()
+		}
+	}
+	return context.Canceled
+}
+
+func (j *handLoop) play(ctx context.Context, f *fleet.Fleet) error {
+	s := strategy.Strategy{Mode: j.mode}
+	if j.mode == strategy.ModeGeo {
+		s.KSteps = 1
+	}
+	s.Recovery = strategy.Recovery{Dir: filepath.Join(j.dir, "checkpoints"), Every: strategy.Duration(time.Hour)}
+	if j.journal {
+		s.Recovery.Journal, s.Recovery.JournalDir = strategy.JournalProcess, filepath.Join(j.dir, "journal")
+	}
+	const batch = 2
+	scale := float32(batch) // so that each sample takes 1 from its row
+	if j.mode == strategy.ModeSync {
+		scale *= float32(f.WorkerNum())
+	}
+	g := nn.NewGraph(1)
+	row := nn.Embedding(g.IDs("id", 1), nn.EmbeddingOptions{Name: "ledger", Dim: 1, Init: optimizer.Constant{}})
+	loss := nn.Scale(nn.Mean(row), scale, 0)
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, s)
+	if err == nil {
+		err = opt.Minimize(loss)
+	}
+	if err != nil {
+		return err
+	}
+	if f.IsServer() {
+		if err := f.InitServer(ctx, ""); err != nil {
+			return err
+		}
+		return f.RunServer(ctx)
+	}
+	if err := f.InitWorker(ctx); err != nil {
+		return err
+	}
+	exe := nn.NewExecutor(g)
+	data := dataset.Generate(handRows, func(i int, row dataset.Row) error { row.IDs(0)[0] = uint64(i); return nil }, dataset.IDs("id"))
+	for epoch := f.FirstEpoch(); epoch < handEpochs; epoch++ {
+		mine := data.Shuffle(1).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
+		step := func(_ context.Context, so nn.TrainResult) error { return j.step(f, epoch, so) }
+		if _, err := exe.TrainFrom(ctx, mine.Batches(batch), nn.TrainOptions{Step: step}); err != nil {
+			return err
+		}
+		if err := f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+		if err := j.publish(ctx, f, row, epoch); err != nil {
+			return err
+		}
+		if err := f.SetProgress(fleet.Progress{Epoch: epoch + 1}); err != nil {
+			return err
+		}
+		if err := j.reached(f, epoch, "mark"); err != nil {
+			return err
+		}
+		if err := f.Checkpoint(ctx); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(exe.Close(ctx), f.BarrierWorker(ctx)); err != nil {
+		return err
+	}
+	return f.StopWorker(ctx)
+}
+
+// step takes a second. Worker 1 may be lost, with what it has trained so far on the servers.
+func (j *handLoop) step(f *fleet.Fleet, epoch int, so nn.TrainResult) error {
+	time.Sleep(time.Second)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	switch {
+	case j.behind && !j.lost && f.WorkerIndex() == 1 && so.Steps == 2:
+		j.lost = true
+		return errDied
+	case j.behind && f.WorkerIndex() == 0 && epoch == 2 && j.lost:
+		select {
+		case <-j.back:
+		default:
+			close(j.back)
+		}
+	}
+	return nil
+}
+
+// publish ends the period and saves a base, on worker 0.
+func (j *handLoop) publish(ctx context.Context, f *fleet.Fleet, out *nn.Node, epoch int) error {
+	if !f.IsFirstWorker() {
+		return nil
+	}
+	name := strconv.Itoa(epoch)
+	if _, err := f.Shrink(ctx, fleet.ShrinkOptions{Period: name}); err != nil {
+		return err
+	}
+	if err := j.reached(f, epoch, "period"); err != nil {
+		return err
+	}
+	saved, err := f.SaveModel(ctx, filepath.Join(j.dir, "base", name), fleet.SaveOptions{Mode: fleet.SaveBase, Name: name, Model: nn.Inference(out)})
+	if err == nil && saved.Rows == 0 {
+		err = fmt.Errorf("base %s has no rows", name)
+	}
+	if err != nil {
+		return err
+	}
+	return j.reached(f, epoch, "base")
+}
+
+// count reads from the last checkpoint how often each sample was trained, and how many periods have ended.
+func (j *handLoop) count(t *testing.T) {
+	t.Helper()
+	last, err := checkpoints.Latest(filepath.Join(j.dir, "checkpoints"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts, err := filepath.Glob(filepath.Join(last.Dir, "part-*.safetensors"))
+	for _, name := range parts {
+		text, e := os.ReadFile(name)
+		rows, more := trial.TensorOf[float32](text, "ledger.rows")
+		for _, w := range rows {
+			j.counts[int(-math.Round(float64(w)))]++
+		}
+		if m := regexp.MustCompile(`clock\\*":(\d+)`).FindSubmatch(text); m != nil {
+			j.periods, _ = strconv.Atoi(string(m[1]))
+		}
+		err = errors.Join(err, e, more)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}
