@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -34,6 +35,7 @@ type handLoop struct {
 	dies    string // what has died: "worker 0", or "all"
 	at      string // what worker 0 had done last in epoch 2
 	behind  bool   // worker 1 is lost in epoch 0, and comes back when the others are in epoch 2
+	deals   bool   // workers exchange rows before each epoch
 
 	dir     string
 	network *transport.Memory
@@ -79,8 +81,26 @@ func TestALoopByHandGoesOn(t *testing.T) {
 	}
 }
 
+// TestLoopsThatExchangeRowsGoBack: the next process of a worker can't get its rows from the others, which are elsewhere. The
+// job goes back to its last checkpoint, also if servers keep journals.
+func TestLoopsThatExchangeRowsGoBack(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	cases := map[string]*handLoop{}
+	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP, strategy.ModeGeo} {
+		for _, at := range []string{"period", "base", "mark"} {
+			for _, dies := range []string{"worker 0", "all"} {
+				cases[fmt.Sprintf("%s, %s dies after its %s", mode, dies, at)] = &handLoop{mode: mode, at: at, dies: dies, journal: true, deals: true}
+			}
+		}
+	}
+	for name, j := range trial.SomeOf(t, cases) {
+		t.Run(name, func(t *testing.T) { j.run(t) })
+	}
+}
+
 func (j *handLoop) run(t *testing.T) {
-	j.dir, j.lives, j.counts = t.TempDir(), map[string]*handLife{}, map[int]int{}
+	j.dir, j.lives = t.TempDir(), map[string]*handLife{}
 	synctest.Test(t, func(t *testing.T) {
 		j.network, j.back = transport.NewMemory(), make(chan struct{})
 		c := trial.Cluster(2, 2)
@@ -91,7 +111,11 @@ func (j *handLoop) run(t *testing.T) {
 			}
 		}
 	})
-	j.count(t)
+	last, err := checkpoints.Latest(filepath.Join(j.dir, "checkpoints"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.counts, j.periods = handCounts(t, last.Dir)
 	if !j.died {
 		t.Error("nothing has died")
 	}
@@ -101,7 +125,7 @@ func (j *handLoop) run(t *testing.T) {
 	if j.periods != handEpochs {
 		t.Errorf("%d periods have ended, want %d\n%s", j.periods, handEpochs, j.log.String())
 	}
-	if saved := len(j.log.Lines("fleet: a model for serving")); j.journal && saved != handEpochs && !inStep(j.mode) {
+	if saved := len(j.log.Lines("fleet: a model for serving")); j.journal && saved != handEpochs && !inStep(j.mode) && !j.deals {
 		t.Errorf("%d bases were saved, want %d", saved, handEpochs)
 	}
 }
@@ -207,6 +231,11 @@ func (j *handLoop) play(ctx context.Context, f *fleet.Fleet) error {
 	exe := nn.NewExecutor(g)
 	data := dataset.Generate(handRows, func(i int, row dataset.Row) error { row.IDs(0)[0] = uint64(i); return nil }, dataset.IDs("id"))
 	for epoch := f.FirstEpoch(); epoch < handEpochs; epoch++ {
+		if j.deals {
+			if err := deal(ctx, f); err != nil {
+				return err
+			}
+		}
 		mine := data.Shuffle(1).Epoch(epoch).Shard(f.WorkerIndex(), f.WorkerNum())
 		step := func(_ context.Context, so nn.TrainResult) error { return j.step(f, epoch, so) }
 		if _, err := exe.TrainFrom(ctx, mine.Batches(batch), nn.TrainOptions{Step: step}); err != nil {
@@ -232,6 +261,17 @@ func (j *handLoop) play(ctx context.Context, f *fleet.Fleet) error {
 		return err
 	}
 	return f.StopWorker(ctx)
+}
+
+// deal is an exchange of rows: no worker has all of them without the others.
+func deal(ctx context.Context, f *fleet.Fleet) error {
+	all, err := f.AllGatherBytes(ctx, []byte{byte(f.WorkerIndex())})
+	for w, own := range all {
+		if err == nil && (len(own) != 1 || own[0] != byte(w)) {
+			err = fmt.Errorf("worker %d has brought %v, and not its rows", w, own)
+		}
+	}
+	return err
 }
 
 // step takes a second. Worker 1 may be lost, with what it has trained so far on the servers.
@@ -275,26 +315,124 @@ func (j *handLoop) publish(ctx context.Context, f *fleet.Fleet, out *nn.Node, ep
 	return j.reached(f, epoch, "base")
 }
 
-// count reads from the last checkpoint how often each sample was trained, and how many periods have ended.
-func (j *handLoop) count(t *testing.T) {
+// handCounts reads from a checkpoint how often each sample was trained, and how many periods have ended.
+func handCounts(t *testing.T, dir string) (counts map[int]int, periods int) {
 	t.Helper()
-	last, err := checkpoints.Latest(filepath.Join(j.dir, "checkpoints"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts, err := filepath.Glob(filepath.Join(last.Dir, "part-*.safetensors"))
+	counts = map[int]int{}
+	parts, err := filepath.Glob(filepath.Join(dir, "part-*.safetensors"))
 	for _, name := range parts {
 		text, e := os.ReadFile(name)
 		rows, more := trial.TensorOf[float32](text, "ledger.rows")
 		for _, w := range rows {
-			j.counts[int(-math.Round(float64(w)))]++
+			counts[int(-math.Round(float64(w)))]++
 		}
 		if m := regexp.MustCompile(`clock\\*":(\d+)`).FindSubmatch(text); m != nil {
-			j.periods, _ = strconv.Atoi(string(m[1]))
+			periods, _ = strconv.Atoi(string(m[1]))
 		}
 		err = errors.Join(err, e, more)
 	}
 	if err != nil {
 		t.Error(err)
 	}
+	return counts, periods
+}
+
+// TestModelsAreSavedOnceByName in every kind of job: a base and a batch whose directories are whole are not saved again, and a
+// batch ends its period once. One that was damaged is saved again, a delta is refused, and a name has one choice of options.
+func TestModelsAreSavedOnceByName(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	for name, j := range map[string]struct {
+		servers, workers int
+		mode             strategy.Mode
+	}{"sync": {2, 2, strategy.ModeSync}, "async": {2, 2, strategy.ModeAsync}, "collective": {0, 2, strategy.ModeSync}, "alone": {0, 1, strategy.ModeSync}} {
+		t.Run(name, func(t *testing.T) {
+			dir, log := t.TempDir(), new(trial.Log)
+			c := trial.Cluster(j.servers, j.workers)
+			c.Options.Logger = log.Logger()
+			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				g := nn.NewGraph(1)
+				row := nn.Embedding(g.IDs("id", 1), nn.EmbeddingOptions{Name: "ledger", Dim: 1, Init: optimizer.Constant{}})
+				opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, strategy.Strategy{Mode: j.mode})
+				if err == nil {
+					err = opt.Minimize(nn.Mean(row))
+				}
+				if err != nil {
+					return err
+				}
+				if f.IsServer() {
+					return errors.Join(f.InitServer(ctx, ""), f.RunServer(ctx))
+				}
+				if err := f.InitWorker(ctx); err != nil {
+					return err
+				}
+				exe := nn.NewExecutor(g)
+				data := dataset.Generate(handRows, func(i int, row dataset.Row) error { row.IDs(0)[0] = uint64(i); return nil }, dataset.IDs("id"))
+				if _, err := exe.TrainFrom(ctx, data.Shard(f.WorkerIndex(), f.WorkerNum()).Batches(2), nn.TrainOptions{}); err != nil {
+					return err
+				}
+				if err := f.BarrierWorker(ctx); err != nil {
+					return err
+				}
+				if f.IsFirstWorker() || f.IsCollective() {
+					if err := savesByName(ctx, f, dir, nn.Inference(row)); err != nil {
+						return err
+					}
+				}
+				return errors.Join(f.BarrierWorker(ctx), f.StopWorker(ctx))
+			})
+			if saved := log.Lines("fleet: a model for serving"); len(saved) != 3 {
+				t.Errorf("%d models were saved, want a base, its delta, and the base in place of the damaged one:\n%s", len(saved), log.String())
+			}
+			if _, periods := handCounts(t, filepath.Join(dir, "after")); periods != 1 {
+				t.Errorf("%d periods have ended, want 1", periods)
+			}
+			if err := errors.Join(failed(os.Stat(filepath.Join(dir, "batch", "manifest.json"))), failed(nn.Load(filepath.Join(dir, "base")))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func savesByName(ctx context.Context, f *fleet.Fleet, dir string, m optimizer.Model) error {
+	in := func(name string) string { return filepath.Join(dir, name) }
+	base := fleet.SaveOptions{Mode: fleet.SaveBase, Name: "day", Model: m}
+	delta := fleet.SaveOptions{Mode: fleet.SaveDelta, Name: "day", Model: m}
+	batch := fleet.SaveOptions{Mode: fleet.SaveBatch, Name: "day"}
+	first, err := f.SaveModel(ctx, in("base"), base)
+	if err != nil {
+		return err
+	}
+	if again, err := f.SaveModel(ctx, in("base"), base); err != nil || again != first || f.IsFirstWorker() && first.Rows != handRows {
+		return fmt.Errorf("saved as %+v, and then %+v: %w", first, again, err)
+	}
+	for what, err := range map[string]error{
+		"in another directory": failed(f.SaveModel(ctx, in("other"), base)),
+		"with other options":   failed(f.SaveModel(ctx, in("base"), fleet.SaveOptions{Mode: fleet.SaveBase, Name: "day", Model: m, DeltaKeepDays: 3})),
+	} {
+		if f.IsFirstWorker() && (err == nil || !strings.Contains(err.Error(), "other options") && !strings.Contains(err.Error(), "by any table")) {
+			return fmt.Errorf("the same name %s: %w", what, err)
+		}
+	}
+	for range 2 {
+		if err := errors.Join(failed(f.SaveModel(ctx, in("delta"), delta)), failed(f.SaveModel(ctx, in("batch"), batch))); err != nil {
+			return err
+		}
+	}
+	if f.IsFirstWorker() {
+		for _, d := range []string{"base", "delta", "batch"} {
+			if err := os.RemoveAll(in(d)); err != nil {
+				return err
+			}
+		}
+	}
+	if f.IsCollective() {
+		if err := f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+	}
+	if err := failed(f.SaveModel(ctx, in("delta"), delta)); f.IsFirstWorker() && !errors.Is(err, fleet.ErrNoBase) {
+		return fmt.Errorf("a delta that is gone: %w", err)
+	}
+	return errors.Join(failed(f.SaveModel(ctx, in("base"), base)), failed(f.SaveModel(ctx, in("batch"), batch)), f.SavePersistables(ctx, in("after")))
 }

@@ -173,6 +173,9 @@ func TestEveryShrinkOptionActs(t *testing.T) {
 			"Decay":    {days{{MinScore: 1}}, days{{MinScore: 1, Decay: 0.01}}, [2]int{all - own, all}},
 			"MinScore": {days{{}}, days{{MinScore: 1}}, [2]int{0, all - own}},
 			"Unseen":   {days{{}, {}}, days{{}, {Unseen: 1}}, [2]int{0, all}},
+			// what was dropped is returned again, and two periods are not three
+			"Period": {days{{MinScore: 1, Period: "a"}, {MinScore: 1, Period: "a"}, {Period: "b"}},
+				days{{Period: "a"}, {Period: "a"}, {Unseen: 2, Period: "b"}}, [2]int{2 * (all - own), 0}},
 		}
 		trial.Covers(t, reflect.TypeFor[fleet.ShrinkOptions](), cases)
 		for name, c := range cases {

@@ -159,6 +159,8 @@ func TestEverySaveOptionActs(t *testing.T) {
 		"DeltaKeepDays":   {with(base, func(o *fleet.SaveOptions) { o.DeltaKeepDays = 1; o.BaseThreshold = .5 }), 1, true},
 		"Shrink.Decay":    {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Decay: .5}}, 13, false},
 		"Shrink.MinScore": {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{MinScore: 1.5}}, 19, false},
+		"Name":            {with(base, func(o *fleet.SaveOptions) { o.Name = "day" }), 1, true}, // TestModelsAreSavedOnceByName
+		"Shrink.Period":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Name: "day"}, 26, false}, // refused there
 		"Shrink.Unseen":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 1}}, 19, false},
 	}
 	trial.Covers(t, reflect.TypeFor[fleet.SaveOptions](), cases)
@@ -234,6 +236,7 @@ func TestSaveModelRefuses(t *testing.T) {
 		"published":      {fleet.SaveOptions{Mode: fleet.SaveBatch, Published: "x"}, strategy.Async(), "leave out Published"},
 		"a URL":          {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), Published: "hdfs://x"}, strategy.Async(), "not a path on this machine"},
 		"a period":       {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), Shrink: fleet.ShrinkOptions{Unseen: 1}}, strategy.Async(), "ends no period"},
+		"two names":      {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Period: "x"}}, strategy.Async(), "give Name"},
 		"no number":      {fleet.SaveOptions{Mode: fleet.SaveBase, Model: trial.NewToy(), BaseThreshold: math.NaN()}, strategy.Async(), "NaN"},
 		"decay":          {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Decay: 2}}, strategy.Async(), "Decay is 2"},
 		"nothing before": {fleet.SaveOptions{Mode: fleet.SaveDelta, Model: trial.NewToy()}, strategy.Async(), "no base to follow"},

@@ -84,12 +84,18 @@ type Begun struct {
 	Epoch int `json:"epoch,omitempty"`
 	// At is the end of its share of the epoch before, which the weights may not have yet.
 	At []Position `json:"at,omitempty"`
+	// Early says that the lowest worker has not begun it: what it does between two epochs is not done.
+	Early bool `json:"early,omitempty"`
 }
 
 // First returns the epoch in which a worker goes on that has these positions in the weights: the epoch that it has
-// begun, if it has ended the one before where these positions are; else the one that it is in.
+// begun, if it has ended the one before where these positions are; else the one that it is in. It passes over the one
+// before if it has begun early, so that all workers' loops go on at the same place.
 func (b Begun) First(at []Position) int {
 	epoch, _ := Sum(at)
+	if b.Early {
+		return min(epoch, b.Epoch-1)
+	}
 	if b.Epoch > epoch && !slices.ContainsFunc(b.At, func(end Position) bool { return !has(at, end) }) {
 		return b.Epoch
 	}

@@ -31,7 +31,7 @@ func TestMachinesComeBack(t *testing.T) {
 		"origin":    "ckpt-3 of today",
 		"told":      "/checkpoints",
 		"progress":  wire.Progress{Epoch: 2, User: []byte("mine")},
-		"begun":     []progress.Begun{{Epoch: 2, At: at}, {Epoch: 1}, {}},
+		"begun":     []progress.Begun{{Epoch: 2, At: at, Early: true}, {Epoch: 1}, {}},
 		"loaded":    []bool{true, false, true},
 		"mode":      mode.State{Open: 7, Workers: []mode.WorkerState{{Parked: true}, {Gone: true}, {}}},
 		"counts":    []mode.Round{5, 6, 7},

@@ -33,7 +33,8 @@ type epochs struct {
 type reportRecord struct {
 	Worker int `json:"worker"`
 	wire.Begin
-	Also []int `json:"also,omitempty"`
+	Also  []int `json:"also,omitempty"`
+	Early bool  `json:"early,omitempty"`
 }
 
 // register makes reports survive a kill.
@@ -58,25 +59,27 @@ func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
 			"that Fleet.FirstEpoch returns; only after LoadModel may a worker begin an earlier epoch", w, first,
 			msg.Epoch)
 	}
-	r := reportRecord{w, *msg, c.beside(w, msg.Epoch)}
+	r := reportRecord{Worker: w, Begin: *msg}
+	r.Also, r.Early = c.beside(w, msg.Epoch)
 	c.reported.Note(r)
 	c.note(r)
 	return nil
 }
 
-// beside are the workers that were in the epoch which the lowest worker has ended, and have met it since. A program
-// begins an epoch after a barrier, and the lowest worker does what is to be done between two; a checkpoint may be taken
-// before the others have reported. It counts while they push nothing more.
-func (c *epochs) beside(worker, epoch int) (all []int) {
-	if !c.roster.Savers.Saves(worker) {
-		return nil
-	}
+// beside relates a report to workers that are in the epoch which the sender has ended, and have met it since. A program
+// begins an epoch after a barrier, and the lowest worker does what is to be done between two. So its report counts for
+// the others too, while they push nothing more, and theirs are early before it. A checkpoint may be taken in between.
+func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 	for w := range c.begun {
-		if own := c.own(w); w != worker && own == c.own(worker) && own < epoch && c.met(w, worker) {
-			all = append(all, w)
+		if own := c.own(w); w == worker || own != c.own(worker) || own >= epoch || !c.met(w, worker) {
+			continue
 		}
+		if c.roster.Savers.Saves(worker) {
+			also = append(also, w)
+		}
+		early = early || c.roster.Savers.Saves(w)
 	}
-	return all
+	return also, early
 }
 
 // own is the epoch that a worker is in, or has begun.
@@ -88,7 +91,7 @@ func (c *epochs) note(r reportRecord) {
 	if anew && r.Epoch < c.first(r.Worker) {
 		c.roster.Forget(r.Worker)
 	}
-	c.begun[r.Worker], c.loaded[r.Worker] = progress.Begun{Epoch: r.Epoch, At: r.At}, false
+	c.begun[r.Worker], c.loaded[r.Worker] = progress.Begun{Epoch: r.Epoch, At: r.At, Early: r.Early}, false
 	for _, w := range r.Also {
 		c.begun[w] = progress.Begun{Epoch: r.Epoch, At: slices.Clone(c.roster.Positions(w))}
 	}

@@ -21,6 +21,7 @@ import (
 type gathering struct {
 	st     *state.Job
 	roster *roster.Roster
+	saves  bool // the job has checkpoints of its own
 	ended  state.Event[gatherRecord]
 	// byNumber has the collectives of order: the last keepGathers that were begun, oldest first.
 	byNumber map[uint64]*gathered
@@ -126,7 +127,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) erro
 	case g.call != msg.Call:
 		return c.differ(g, int(f.Worker), msg.Call)
 	case g.forgotten && msg.Call != wire.Barrier:
-		return notKept(f, msg)
+		return c.notKept(f, msg)
 	case g.others(f, msg):
 		return wire.Refuse(wire.StatusRefused, "worker %d comes again to collective %d, which is %s, with other "+
 			"values than before, which other workers may have: repeat a call that was given up with the same "+
@@ -152,7 +153,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) erro
 	case g.err != nil:
 		return g.err
 	case g.forgotten && msg.Call != wire.Barrier:
-		return notKept(f, msg)
+		return c.notKept(f, msg)
 	}
 	data := g.data
 	if g.forgotten {
@@ -203,7 +204,7 @@ func (c *gathering) met(a, b int) bool {
 // lock.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
 	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
-		return notKept(f, msg)
+		return c.notKept(f, msg)
 	}
 	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker), Left: c.roster.Left()})
 }
@@ -220,20 +221,33 @@ func (c *gathering) nothing() [][]byte {
 	return data
 }
 
-// notKept refuses a repeated collective of a worker that was started again, since the data are not kept.
-func notKept(f *wire.Frame, msg *wire.Gather) error {
-	return wire.Refuse(wire.StatusRefused, "worker %d was started again alone, and its collective %d is %s, which the "+
-		"others have behind them: what they brought is not kept. Have such a worker pass over what is behind "+
-		"(Fleet.Position says where it goes on), or start the whole job again from its last checkpoint", f.Worker,
-		msg.N, msg.Call)
+// notKept refuses a repeated collective of a worker that was started again, since the data are not kept. The caller
+// holds the lock.
+func (c *gathering) notKept(f *wire.Frame, msg *wire.Gather) error {
+	return c.apart(f.Worker, f.Worker, wire.Refuse(wire.StatusRefused, "worker %d was started again alone, and its "+
+		"collective %d is %s, which the others have behind them: what they brought is not kept. Have such a worker pass "+
+		"over what is behind (Fleet.FirstEpoch), or start the whole job again from its last checkpoint", f.Worker, msg.N,
+		msg.Call))
+}
+
+// apart is the refusal of two workers' collectives, of which one was started again and is elsewhere in its program: in
+// a job with checkpoints all roles go back to the last. The caller holds the lock.
+func (c *gathering) apart(a, b uint32, refusal error) error {
+	lifeA, _ := c.roster.Living(int(a))
+	lifeB, _ := c.roster.Living(int(b))
+	if c.saves && max(lifeA, lifeB) > 1 {
+		c.st.Fail(wire.Refuse(wire.StatusBack, "%v; all roles go back to the last checkpoint", refusal))
+		return c.st.Failure
+	}
+	return refusal
 }
 
 // differ fails a collective in which a worker makes another call than the first, for all its workers. A worker that has
 // its answer keeps it. The caller holds the lock.
 func (c *gathering) differ(g *gathered, worker int, call string) error {
-	err := wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d at %s: "+
-		"all must make the same calls in the same order, by programs of one build",
-		g.first, g.call, worker, call)
+	err := c.apart(uint32(g.first), uint32(worker), wire.Refuse(wire.StatusRefused, "workers make different calls: "+
+		"worker %d is at %s, worker %d at %s: all must make the same calls in the same order, by programs of one build",
+		g.first, g.call, worker, call))
 	if !g.done && g.err == nil {
 		g.err = err
 		c.st.Broadcast()

@@ -208,7 +208,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		recovery: s.recovery, epochs: epochs, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
-	gathering := &gathering{st: st, roster: st.Roster, byNumber: map[uint64]*gathered{}}
+	gathering := &gathering{st: st, roster: st.Roster, saves: keep.Dir != "", byNumber: map[uint64]*gathered{}}
 	epochs.met = gathering.met
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
