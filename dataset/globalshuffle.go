@@ -32,6 +32,9 @@ type Exchanger interface {
 // If neither has been called, each GlobalShuffle reads FileList itself and replaces the rows of the last. If the list
 // is the same on all workers, each worker parses and keeps only its own lines, and needs memory only for them.
 //
+// Rows that were exchanged can't be got again by one worker alone: where that worker of a job with servers is started
+// again, the job goes back to its last checkpoint. If all workers list the same files, nothing is exchanged.
+//
 // All workers must call it with the same seed; in a job of several processes after InitWorker. Another seed, such as
 // the number of the pass, gives other shares. If w is not an [Exchanger], the list must be the same on all workers.
 func (d *InMemoryDataset) GlobalShuffle(ctx context.Context, w Worker, seed uint64) error {

@@ -62,11 +62,19 @@ func survive(ctx context.Context, f *fleet.Fleet, dir string, fails func(epoch i
 		_, err := exe.Train(ctx, map[string]*tensors.Dense{"x": column(), "y": column()}, loss)
 		return err
 	}
-	return recovering(ctx, f, loss, dir, 4, trainEpoch)
+	publish := func(ctx context.Context, epoch int) error {
+		if !f.IsFirstWorker() {
+			return nil
+		}
+		_, err := f.Shrink(ctx, fleet.ShrinkOptions{Period: fmt.Sprint(epoch)})
+		return err
+	}
+	return recovering(ctx, f, loss, dir, 4, trainEpoch, publish)
 }
 
 // recovering is the program of RECOVERY.md.
-func recovering(ctx context.Context, f *fleet.Fleet, loss *nn.Node, dir string, epochs int, trainEpoch func(context.Context, int) error) error {
+func recovering(ctx context.Context, f *fleet.Fleet, loss *nn.Node, dir string, epochs int,
+	trainEpoch, publish func(context.Context, int) error) error {
 	s := strategy.Sync()
 	s.Recovery = strategy.Recovery{Dir: dir, Every: strategy.Duration(10 * time.Minute)}
 	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, s)
@@ -85,11 +93,14 @@ func recovering(ctx context.Context, f *fleet.Fleet, loss *nn.Node, dir string, 
 	if err = f.InitWorker(ctx); err != nil {
 		return err
 	}
-	for epoch := f.Progress().Epoch; epoch < epochs; epoch++ {
+	for epoch := f.FirstEpoch(); epoch < epochs; epoch++ {
 		if err = trainEpoch(ctx, epoch); err != nil {
 			return err
 		}
 		if err = f.BarrierWorker(ctx); err != nil {
+			return err
+		}
+		if err = publish(ctx, epoch); err != nil {
 			return err
 		}
 		if err = f.SetProgress(fleet.Progress{Epoch: epoch + 1}); err != nil {

@@ -42,7 +42,7 @@ func TestRecoverysProgram(t *testing.T) {
 						mu.Unlock()
 						_, err := exe.Train(ctx, dataset.Batch{"x": nn.Floats([]float32{1, 2}, 1), "y": nn.Floats([]float32{2, 4}, 1)})
 						return err
-					})
+					}, func(context.Context, int) error { return nil })
 				}) {
 					if failed := err != nil; failed != (attempt == 0) {
 						t.Errorf("attempt %d: %s ends with %v", attempt+1, role, err)

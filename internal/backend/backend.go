@@ -58,8 +58,8 @@ type Trainer interface {
 	// Checkpoint writes the next of these checkpoints and removes old ones. If this very step was saved with the same
 	// progress, nothing is written. progressed is called when no more steps are made that belong to the checkpoint.
 	Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error
-	// Progress returns what programs knew of the job when this worker joined, by the checkpoint that it resumes from or,
-	// where servers have gone on, by what workers have reported since, and the epoch in which this worker goes on.
+	// Progress returns the epoch in which this worker goes on, and what programs knew of the job when it joined: by the
+	// checkpoint that it resumes from or, where servers have gone on, by what workers have reported since.
 	Progress() checkpoint.Progress
 	// Begin reports that this worker's program has begun an epoch, with the program's own data. It refuses an epoch
 	// before the worker's, unless weights were loaded since.

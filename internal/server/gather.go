@@ -224,18 +224,28 @@ func (c *gathering) nothing() [][]byte {
 // notKept refuses a repeated collective of a worker that was started again, since the data are not kept. The caller
 // holds the lock.
 func (c *gathering) notKept(f *wire.Frame, msg *wire.Gather) error {
-	return c.apart(f.Worker, f.Worker, wire.Refuse(wire.StatusRefused, "worker %d was started again alone, and its "+
-		"collective %d is %s, which the others have behind them: what they brought is not kept. Have such a worker pass "+
-		"over what is behind (Fleet.FirstEpoch), or start the whole job again from its last checkpoint", f.Worker, msg.N,
-		msg.Call))
+	again := 0
+	for w := range c.roster.Workers() {
+		if c.restarted(w) {
+			again++
+		}
+	}
+	return c.apart(again == c.roster.Workers(), wire.Refuse(wire.StatusRefused, "worker %d was started again alone, "+
+		"and its collective %d is %s, which the others have behind them: what they brought is not kept. Have such a "+
+		"worker pass over what is behind (Fleet.FirstEpoch), or start the whole job again from its last checkpoint",
+		f.Worker, msg.N, msg.Call))
 }
 
-// apart is the refusal of two workers' collectives, of which one was started again and is elsewhere in its program: in
-// a job with checkpoints all roles go back to the last. The caller holds the lock.
-func (c *gathering) apart(a, b uint32, refusal error) error {
-	lifeA, _ := c.roster.Living(int(a))
-	lifeB, _ := c.roster.Living(int(b))
-	if c.saves && max(lifeA, lifeB) > 1 {
+// restarted reports whether a worker was started again in this run of the job. The caller holds the lock.
+func (c *gathering) restarted(worker int) bool {
+	life, _ := c.roster.Living(worker)
+	return life > 1
+}
+
+// apart is the refusal of a worker that was started again and is elsewhere in its program than the others. If it can't
+// go on, all roles of a job with checkpoints go back to the last. The caller holds the lock.
+func (c *gathering) apart(back bool, refusal error) error {
+	if c.saves && back {
 		c.st.Fail(wire.Refuse(wire.StatusBack, "%v; all roles go back to the last checkpoint", refusal))
 		return c.st.Failure
 	}
@@ -245,9 +255,10 @@ func (c *gathering) apart(a, b uint32, refusal error) error {
 // differ fails a collective in which a worker makes another call than the first, for all its workers. A worker that has
 // its answer keeps it. The caller holds the lock.
 func (c *gathering) differ(g *gathered, worker int, call string) error {
-	err := c.apart(uint32(g.first), uint32(worker), wire.Refuse(wire.StatusRefused, "workers make different calls: "+
-		"worker %d is at %s, worker %d at %s: all must make the same calls in the same order, by programs of one build",
-		g.first, g.call, worker, call))
+	back := c.restarted(g.first) || c.restarted(worker)
+	err := c.apart(back, wire.Refuse(wire.StatusRefused, "workers make different calls: worker %d is at %s, worker %d "+
+		"at %s: all must make the same calls in the same order, by programs of one build", g.first, g.call, worker,
+		call))
 	if !g.done && g.err == nil {
 		g.err = err
 		c.st.Broadcast()

@@ -92,10 +92,10 @@ func (c *reloading) put(n *beside) {
 	if n.found.Rule != "" && len(n.from.Params) == 0 { // all params of a checkpoint
 		c.store.SetStep(n.store.Step())
 		c.store.SetRateFactors(n.store.Factors())
-		c.st.Counted = n.found.Counted
 		if c.st.Leader != nil && n.found.Progress != nil { // one of a job's own checkpoints
 			c.st.Leader.Did(n.found.Deeds)
 		}
+		c.st.Counted = n.found.Counted
 		c.rounds.rates.coming = nil
 		if copies, are := c.st.Mode.(*mode.Copies); are {
 			copies.Begin(n.store.Step())

@@ -100,7 +100,7 @@ func (r *role) work(ctx context.Context) (failed error) {
 // epochs trains all epochs of a mortal leg, from where the job is.
 func (r *role) epochs(ctx context.Context) error {
 	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
-	for epoch := r.f.Progress().Epoch; epoch < len(r.l.Calls); epoch++ {
+	for epoch := r.f.FirstEpoch(); epoch < len(r.l.Calls); epoch++ {
 		c := r.l.Calls[epoch]
 		if err := r.train(ctx, c.At, c); err != nil {
 			return err
