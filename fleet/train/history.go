@@ -74,6 +74,11 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 		r.past.middles = 0
 		r.past.partly = part{Trained: e.Examples - r.past.before, Rows: r.shares.all}
 		r.past.before, r.others.front, r.past.extra = e.Examples, max(r.others.front, e.Epoch), 0
+		for i, w := range words {
+			if w.Kind == measures {
+				r.past.counted[r.others.here[i]] = e.Epoch
+			}
+		}
 		r.others.miss(r.Epoch)
 	}
 	var before Pace

@@ -18,7 +18,9 @@ type Hooks struct {
 	Step func(ctx context.Context, r *Run, so nn.TrainResult) error
 	// Evaluated is called after an evaluation: all workers have the same numbers. [Run.Stop] ends the job here.
 	Evaluated func(ctx context.Context, r *Run, e Evaluation) error
-	// EpochEnd is called when all workers have ended the epoch and evaluated it, with what this worker did.
+	// EpochEnd is called when all workers have ended the epoch and evaluated it, with what this worker did. The next
+	// epoch begins when all have returned from it. If a worker ends before, or the job does and is started again, it is
+	// called again, with [Run.Again] set.
 	EpochEnd func(ctx context.Context, r *Run, done nn.TrainResult) error
 	// Saved is called, on the worker that saved, when what the job leaves is in its directory.
 	Saved func(ctx context.Context, r *Run, dir string) error

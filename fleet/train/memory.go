@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 )
 
 // memory is the state that a restarted job, or a worker that lacks evaluations, needs to decide like the others.
@@ -16,6 +17,11 @@ type memory struct {
 	Before int `json:"before,omitempty"`
 	// Middles is the number of evaluations so far in the middle of the current epoch.
 	Middles int `json:"middles,omitempty"`
+	// Counted are, by worker, the epochs whose samples are in Before. A worker that was lost lacks some, and trains them
+	// later.
+	Counted []int `json:"counted,omitempty"`
+	// Hooked is the number of epochs whose EpochEnd hooks have run on all workers.
+	Hooked int `json:"hooked,omitempty"`
 	// Hooks are the states of hooks.
 	Hooks map[string][]byte `json:"hooks,omitempty"`
 }
@@ -23,7 +29,8 @@ type memory struct {
 // memory is this worker's state.
 func (r *Run) memory() (m memory, err error) {
 	m = memory{History: r.History, Evaluations: len(r.History) + r.past.lacking,
-		Before: r.past.before, Middles: r.past.middles, Hooks: map[string][]byte{}}
+		Before: r.past.before, Middles: r.past.middles, Counted: r.past.counted, Hooked: r.past.hooked,
+		Hooks: map[string][]byte{}}
 	err = r.hooks.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
 		return err
@@ -37,6 +44,18 @@ func (r *Run) remember(m memory) error {
 	r.past.before, r.past.middles, r.past.lacking = m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
 	if m.Evaluations == 0 {
 		r.past.count(r.History)
+	}
+	for _, e := range r.History {
+		if e.End {
+			r.others.front = max(r.others.front, e.Epoch)
+		}
+	}
+	r.past.hooked = m.Hooked
+	if r.past.counted = slices.Clone(m.Counted); len(m.Counted) != r.Fleet.WorkerNum() { // shares are others now
+		r.past.counted = slices.Repeat([]int{r.others.front}, r.Fleet.WorkerNum())
+	}
+	if m.Counted == nil { // of a new job, or of an earlier version
+		r.past.hooked = r.others.front
 	}
 	return r.hooks.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
 }

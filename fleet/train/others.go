@@ -13,6 +13,7 @@ import (
 // others is what a worker has learned of the others, and its place among them, at the last meeting.
 type others struct {
 	gone []int       // workers that were not there
+	here []int       // the workers that were, in the order of their words
 	lost map[int]int // by worker that is gone: the first epoch that ended without it
 	// epochs that the job has ended: a worker that was lost trains those of them that it lacks alone
 	front  int
@@ -69,7 +70,7 @@ func (o *others) exchange(ctx context.Context, f *fleet.Fleet, mine word) (words
 		return nil, nil, err
 	}
 	stopped := f.Stopped()
-	o.gone = nil
+	o.gone, o.here = nil, nil
 	for i, b := range all {
 		if b == nil && !slices.Contains(stopped, i) {
 			o.gone = append(o.gone, i)
@@ -84,5 +85,6 @@ func (o *others) exchange(ctx context.Context, f *fleet.Fleet, mine word) (words
 		}
 		words, at = append(words, w), append(at, i)
 	}
+	o.here = at
 	return words, at, nil
 }

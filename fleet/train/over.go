@@ -26,7 +26,9 @@ func (j *Job) over(s strategy.Strategy) bool {
 	last, err := checkpoints.Latest(s.Recovery.Dir)
 	var st state
 	_ = json.Unmarshal(last.Progress.User, &st) // a program of another kind has not stopped
-	return err == nil && last.Over && (last.Progress.Epoch >= j.Epochs || st.Stopped != "")
+	left := func(p fleet.Position) bool { return p.Epoch < j.Epochs }
+	return err == nil && last.Over && (st.Stopped != "" ||
+		last.Progress.Epoch >= j.Epochs && !slices.ContainsFunc(last.Positions, left))
 }
 
 // left reports whether the model that the job leaves exists, or it leaves none.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/checkpoints"
 )
 
 // state is the state that a restarted job needs.
@@ -18,8 +17,6 @@ type state struct {
 	Partly part `json:"partly,omitzero"`
 	// Order is absent in checkpoints of earlier versions.
 	Order *order `json:"order,omitempty"`
-	// At is the epoch of the worker that saved. A checkpoint whose epoch is earlier is of a job that had lost a worker.
-	At int `json:"at,omitempty"`
 }
 
 // record updates the progress for checkpoints: the history, and the place of the job in it.
@@ -31,7 +28,7 @@ func (r *Run) progress(epoch int) error {
 		return err
 	}
 	o := r.shares.order()
-	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o, At: epoch}
+	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o}
 	if r.ends.over {
 		st.Stopped, st.Partly = r.ends.why(), r.past.partly
 	}
@@ -76,55 +73,49 @@ func shortened(h []Evaluation) []Evaluation {
 	return append(kept, rest...)
 }
 
-// resume restores the state of a checkpoint.
+// resume finds where this worker goes on, and restores what the job knew of itself: the state that servers keep, or that
+// of the checkpoint. The state stays the job's until the workers have met.
 func (r *Run) resume() error {
-	p, short := r.Fleet.Progress(), r.others.late
-	// a worker may be further than one that was lost, or than the checkpoint
-	r.Epoch = max(p.Epoch, r.Fleet.Position().Epoch)
-	if c, err := checkpoints.Latest(r.dir); r.others.late && err == nil && len(c.Progress.User) > 0 {
-		p.User = c.Progress.User // newer than at the job's start, and the only source without other workers
+	p := r.Fleet.Progress()
+	if r.Epoch = r.Fleet.FirstEpoch(); !r.inStep {
+		r.Epoch = max(r.Epoch, r.Fleet.Position().Epoch)
 	}
 	if len(p.User) == 0 {
 		if err := r.remember(memory{}); err != nil {
 			return err
 		}
-	} else {
-		var st state
-		if err := json.Unmarshal(p.User, &st); err != nil {
-			return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w",
-				err)
-		}
-		r.User, r.curve, r.past.partly, r.shares.then = st.User, st.Curve, st.Partly, st.Order
-		if err := r.remember(st.memory); err != nil {
-			return err
-		}
-		r.readBack(st.memory, len(p.User))
-		if short = short || p.Epoch < st.At; short && r.inStep {
-			r.Epoch = p.Epoch // all begin the same epochs
-		}
-		if st.Stopped != "" {
-			r.Stop(st.Stopped)
-			r.ends.over = true
-		}
+		return r.record()
 	}
-	for _, e := range r.History {
-		if e.End {
-			r.others.front = e.Epoch
-		}
+	var st state
+	if err := json.Unmarshal(p.User, &st); err != nil {
+		return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w",
+			err)
 	}
-	switch {
-	case !short: // the job ended between an epoch's evaluation and the next epoch
-		r.Epoch = max(r.Epoch, r.others.front)
-	case !r.inStep && r.shares.trained(r.Epoch): // with that epoch alone
-		r.Epoch = max(r.Epoch, min(r.Epoch+1, r.others.front))
+	r.User, r.curve, r.past.partly, r.shares.then = st.User, st.Curve, st.Partly, st.Order
+	if err := r.remember(st.memory); err != nil {
+		return err
 	}
-	if at := r.Fleet.Position(); r.Epoch > 0 || at.Samples > 0 {
+	r.readBack(st.memory, len(p.User))
+	if st.Stopped != "" {
+		r.Stop(st.Stopped)
+		r.ends.over = true
+	}
+	counted := r.past.counted[r.Fleet.WorkerIndex()]
+	epoch := r.Epoch
+	if epoch < min(r.others.front, counted) && r.shares.trained(epoch) { // it had not reported the next
+		epoch++
+	}
+	if !r.inStep {
+		r.Epoch = epoch
+	}
+	r.past.extra = r.shares.uncounted(counted, min(r.Epoch, r.others.front))
+	if at := r.Fleet.Position(); epoch > 0 || at.Samples > 0 {
 		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %s examples\n",
-			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, grouped(at.In(r.Epoch)))
+			r.Fleet.WorkerIndex(), epoch, r.Job.Epochs, grouped(at.In(epoch)))
 	}
 	if r.Fleet.WorkerIndex() == 0 && (r.ends.over || r.Epoch >= r.Job.Epochs) {
 		fmt.Fprintln(r.Job.Stdout, "nothing is left to train: more -epochs go on, unless the job was stopped; another "+
 			"-checkpoint begins anew")
 	}
-	return r.record() // positions are of this epoch
+	return r.Fleet.SetProgress(fleet.Progress{Epoch: r.Epoch, User: p.User}) // positions are of this epoch
 }

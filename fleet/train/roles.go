@@ -73,7 +73,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		others: others{lost: map[int]int{}}, shares: shares{job: &j, fleet: f}, tests: tests{job: &j},
 		shown:    shown{job: &j},
 		together: f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync,
-		inStep:   f.ServerNum() > 0 && (s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP),
+		inStep:   f.ServerNum() == 0 || s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP,
 		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&
 			s.GradientMerge.KSteps <= 1},
 		ends:  ending{meet: f.ServerNum() == 0 && f.WorkerNum() > 1 && j.EvalEvery != 0},

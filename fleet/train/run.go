@@ -17,6 +17,9 @@ type Run struct {
 	// History is the evaluations so far, including those from before the job was restarted. A checkpoint has room for
 	// some hundreds of them; the others are read back from history.csv. Hooks should keep what they need in a State.
 	History []Evaluation
+	// Again says that EpochEnd is called a second time for an epoch, since a worker or the job ended before all workers
+	// had returned from it. What must happen once is done by name, as Shrink with a Period.
+	Again bool
 	// User is the program's own data, at most a few kilobytes. It is saved in checkpoints, and a restarted job begins
 	// with it.
 	User []byte
@@ -51,7 +54,9 @@ type past struct {
 	lacking int  // evaluations that History lacks, since the checkpoint had no room for them
 	partly  part // the trained part of the last epoch
 	// examples of ended epochs on which this worker trained alone, and which no epoch's end has counted
-	extra int
+	extra   int
+	counted []int // by worker: epochs whose samples are in before
+	hooked  int   // epochs whose EpochEnd hooks have run on all workers
 }
 
 // pace is the time of the next evaluation in the middle of an epoch.

@@ -239,6 +239,17 @@ func (s *shares) trained(epoch int) bool {
 	return known && s.fleet.Position().In(epoch) >= share
 }
 
+// uncounted is the number of this worker's samples in some epochs, of those whose number is known.
+func (s *shares) uncounted(from, to int) (samples int) {
+	for epoch := from; epoch < to; epoch++ {
+		if rows, err := s.of(epoch); err == nil {
+			n, _ := s.own(rows).Len()
+			samples += n
+		}
+	}
+	return samples
+}
+
 // behind is the number of samples of a worker's shares after a position; it is exact if the number of every epoch's
 // rows is known.
 func (s *shares) behind(worker int, at fleet.Position) (samples int, exact bool) {

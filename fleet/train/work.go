@@ -91,11 +91,54 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if r.others.leads && !r.ends.over {
+	if (r.others.leads || !r.inStep) && !r.ends.over { // in step all are at the same place
 		r.shares.warnOrder(r.Epoch)
 	}
 	r.shown.attach(r.Fleet, &r.curve, r.History)
-	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
+	err = r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
+	if err == nil && (!r.others.late || r.Epoch >= r.others.front) {
+		err = r.endAgain(ctx)
+	}
+	return err
+}
+
+// endAgain calls EpochEnd for the last epoch that the job has ended, if it is not known to have run on all workers. All
+// workers of a job that was started again do so together; one that was started again alone, when nobody else knew.
+func (r *Run) endAgain(ctx context.Context) (err error) {
+	if r.past.hooked >= r.others.front {
+		return nil
+	}
+	now := r.Epoch
+	if r.Epoch, r.Again = r.others.front-1, true; r.others.late {
+		r.others.leads = r.others.lowest
+		err = r.hooks.epochEnded(ctx, r, r.last)
+		r.Again, r.past.hooked = false, r.others.front
+	} else {
+		err = r.hooked(ctx)
+	}
+	if r.Epoch = now; err == nil {
+		err = r.record()
+	}
+	return err
+}
+
+// hooked calls EpochEnd, and again if a worker was lost meanwhile: it may have been the one that does something for
+// all. Hooks may have stopped the job, which all agree on.
+func (r *Run) hooked(ctx context.Context) error {
+	defer func() { r.Again = false }()
+	for ; ; r.Again = true {
+		gone := r.others.gone
+		if err := r.hooks.epochEnded(ctx, r, r.last); err != nil {
+			return err
+		}
+		if _, _, err := r.meet(ctx, word{Kind: agrees, Ended: true}); err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(r.others.gone, func(w int) bool { return !slices.Contains(gone, w) }) {
+			r.past.hooked = r.Epoch + 1
+			return nil
+		}
+	}
 }
 
 // epoch trains, and evaluates with the others when all have finished. An epoch that the others have ended without this
@@ -119,8 +162,14 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if alone && r.last.Samples > 0 {
+	if me := r.Fleet.WorkerIndex(); alone && r.past.counted[me] <= r.Epoch {
 		r.past.extra += r.last.Samples + r.last.Passed
+		r.past.counted[me] = r.Epoch + 1
+	}
+	if alone && r.others.late && r.Epoch == r.others.front-1 {
+		if err := r.endAgain(ctx); err != nil {
+			return err
+		}
 	}
 	if err := r.progress(r.Epoch + 1); err != nil || alone {
 		return err
@@ -153,11 +202,7 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 			return false, err
 		}
 	}
-	if err := r.hooks.epochEnded(ctx, r, r.last); err != nil {
-		return false, err
-	}
-	_, _, err = r.meet(ctx, word{Kind: agrees, Ended: true}) // hooks may have stopped the job
-	return false, err
+	return false, r.hooked(ctx)
 }
 
 // await makes a job that has ended all epochs, and goes on because a worker lacks some of them, wait for that worker
@@ -179,14 +224,20 @@ func (r *Run) await(ctx context.Context) error {
 
 // pass trains on this worker's share of the epoch; on none of it if the job was stopped before the first step.
 func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
-	res, err := r.trainShare(ctx)
-	if errors.Is(err, nn.ErrNoBatches) && r.ends.stopping() {
+	res, err := nn.TrainResult{}, error(nn.ErrNoBatches)
+	over := r.Epoch < r.others.front && r.shares.trained(r.Epoch)
+	if !over {
+		res, err = r.trainShare(ctx)
+	}
+	if errors.Is(err, nn.ErrNoBatches) && (over || r.ends.stopping()) {
 		none := func(func(dataset.Batch, error) bool) {}
 		at := r.Fleet.Position()
 		// the others must learn that this epoch is over
 		res, err = r.exe.TrainFrom(ctx, none, nn.TrainOptions{MayBeEmpty: true})
 		if at.Epoch == r.Epoch {
 			res.Passed = at.Samples
+		} else if over {
+			res.Passed = r.shares.uncounted(r.Epoch, r.Epoch+1)
 		}
 	}
 	return res, err

@@ -65,7 +65,7 @@ func (c *Client) Progress() checkpoint.Progress { return c.progress }
 // Begin implements [backend.Trainer]. Server 0 keeps it, for a process that takes this one's place.
 func (c *Client) Begin(p checkpoint.Progress) error {
 	if c.stage.Load() == joined && !c.link.leaving.Load() {
-		msg := wire.Begin{Progress: wire.Progress(p), At: c.reading.All()}
+		msg := wire.Begin{Progress: wire.Progress(p), At: c.reading.All(), Was: c.reading.Epoch()}
 		if err := c.link.control(c.link.ctx, 0, wire.OpBegin, msg, nil); err != nil {
 			return err
 		}

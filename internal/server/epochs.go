@@ -54,9 +54,9 @@ func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
 		return err
 	}
 	w := int(f.Worker)
-	if first := c.first(w); msg.Epoch < first && !c.loaded[w] {
+	if msg.Epoch < msg.Was && !c.loaded[w] {
 		return wire.Refuse(wire.StatusRefused, "worker %d is in epoch %d and reports epoch %d: begin at the epoch "+
-			"that Fleet.FirstEpoch returns; only after LoadModel may a worker begin an earlier epoch", w, first,
+			"that Fleet.FirstEpoch returns; only after LoadModel may a worker begin an earlier epoch", w, msg.Was,
 			msg.Epoch)
 	}
 	r := reportRecord{Worker: w, Begin: *msg}
@@ -88,7 +88,7 @@ func (c *epochs) own(worker int) int { return c.begun[worker].First(c.roster.Pos
 // note takes a report into account. The caller holds the lock.
 func (c *epochs) note(r reportRecord) {
 	anew := c.loaded[r.Worker]
-	if anew && r.Epoch < c.first(r.Worker) {
+	if anew && r.Epoch < r.Was {
 		c.roster.Forget(r.Worker)
 	}
 	c.begun[r.Worker], c.loaded[r.Worker] = progress.Begun{Epoch: r.Epoch, At: r.At, Early: r.Early}, false

@@ -54,10 +54,11 @@ type Progress struct {
 }
 
 // Begin is the blob of OpBegin: the epoch that a worker's program has begun, with its own data, and the worker's
-// positions at the end of the epoch before.
+// positions at the end of the epoch before. Was is the epoch in which the worker was.
 type Begin struct {
 	Progress
-	At []progress.Position `json:"at,omitempty"`
+	At  []progress.Position `json:"at,omitempty"`
+	Was int                 `json:"was,omitempty"`
 }
 
 // IsZero reports whether there is no progress.
