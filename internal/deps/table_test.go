@@ -76,9 +76,10 @@ var house = map[string][]string{
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
 	"fleet/reader":                 {"internal/peer", "internal/wire", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},
+	"fleet/internal/jobs":          {"dataset", "fleet", "fleet/internal/trial", "fleet/internal/twin", "fleet/train", "nn", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/internal/trial":         {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
 
-	"fleet/internal/twin": {"fleet", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "fleet/store/storetest", "internal/checkpoint", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/internal/twin": {"dataset", "fleet", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "fleet/store/storetest", "internal/checkpoint", "internal/wire", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 
 	"examples/...":                {"examples/...", "dataset", "fleet", "fleet/train", "nn", "nn/onnx", "optimizer", "optimizer/weights", "strategy"},
 	"examples/internal/jobtest":   {"fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},

@@ -23,6 +23,7 @@
 //
 //	rules.go     rules and schedules as the door takes them
 //	graph.go     the model as a graph, batches as feeds
+//	loop.go      the same for package train's loop, which package jobs plays
 //	play.go      legs on a simulated cluster, in virtual time
 //	work.go      what a worker does in each call
 //	train.go     its steps

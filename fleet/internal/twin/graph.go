@@ -22,6 +22,11 @@ type graph struct {
 var first = optimizer.Uniform{Low: -spread, High: spread}
 
 func (p Program) graph() graph {
+	return p.graphOf(func(g *nn.Graph, line *nn.Node) *nn.Node { return nn.Multiply(line, g.Input("minus n", 1)) })
+}
+
+// graphOf is the model with a term of each sample's loss that counts the sample in its line of the ledger.
+func (p Program) graphOf(counts func(*nn.Graph, *nn.Node) *nn.Node) graph {
 	n := p.Net
 	g := graph{Graph: nn.NewGraph(p.Seed)}
 	x := g.Input("x", n.Inputs)
@@ -52,7 +57,7 @@ func (p Program) graph() graph {
 		zero := nn.EmbeddingOptions{Name: ledgerName, Dim: 1, Init: optimizer.Constant{}}
 		line := nn.Embedding(g.IDs("sample", 1), zero)
 		g.rows = append(slices.Clone(g.rows), line)
-		each = nn.Add(each, nn.Multiply(line, g.Input("minus n", 1)))
+		each = nn.Add(each, counts(g.Graph, line))
 	}
 	g.loss = nn.Mean(each)
 	for _, name := range n.variables() { // copies: a variable that is fetched shows what it is behind the step

@@ -1,0 +1,109 @@
+package jobs
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/internal/twin"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Draw draws the program of a seed. Model, rules and strategy are those of a leg of a program of the twin.
+func Draw(seed uint64) Program {
+	r := rand.New(rand.NewPCG(seed, 40))
+	p := Program{Model: twin.Draw(seed), Epochs: 2 + r.IntN(3), Tests: pick(r, 0, 5, 9), EvalEvery: pick(r, 0, 0, 2, 3),
+		Rest:   time.Duration(pick(r, 50, 300, 1500)) * time.Millisecond,
+		Every:  pick(r, time.Second, 2*time.Second, 10*time.Second, time.Hour),
+		Deltas: pick(r, 0, 0, 2), Period: pick(r, "", "shrink", "shrink", "batch"), Publishes: often(r, 3),
+		Hook: time.Duration(pick(r, 0, 100, 2500)) * time.Millisecond}
+	if often(r, 3) {
+		p.Unseen = 1 + r.Uint32N(3)
+	}
+	net, legs := &p.Model.Net, p.Model.Legs
+	net.Bad, net.Drop, net.Beside = 0, 0, false
+	l := legs[r.IntN(len(legs))]
+	p.Model.Legs, p.Model.Samples = nil, 12+r.IntN(40)
+	p.Rules, p.Strategy = l.Rules, l.Strategy
+	s := &p.Strategy
+	s.LocalSGD, s.AdaptiveLocalSGD, s.NotFinite = strategy.LocalSGD{}, strategy.AdaptiveLocalSGD{}, ""
+	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(5*time.Second), strategy.Duration(time.Second)
+	s.StartTimeout, s.WaitTimeout = strategy.Duration(time.Minute), strategy.Duration(10*time.Minute)
+	p.Rules = p.Model.Counts(p.Rules)
+	if s.GradientMerge.KSteps > 1 || s.Merge == strategy.MergeMean {
+		s.GradientMerge.Sum, s.Merge = true, ""
+	}
+	p.drawLives(r, l)
+	if p.exact() && p.Tests > 0 && often(r, 2) {
+		p.Patience, p.Plateau = pick(r, 0, 2, 4), pick(r, 0, 1, 2)
+	} else if s.Mode == strategy.ModeSync && !often(r, 4) {
+		s.Weighting = strategy.WeightPushes // as the ledger wants it
+	}
+	return p
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func often(r *rand.Rand, of int) bool { return r.IntN(of) == 0 }
+
+// drawLives draws how often the job begins, and what befalls it.
+func (p *Program) drawLives(r *rand.Rand, leg twin.Leg) {
+	l := Life{Servers: leg.Servers, Workers: leg.Workers, Batch: 1 + r.IntN(6), Epochs: pick(r, 0, 0, p.Epochs-1)}
+	var (
+		room    = l.Servers > 0 && !p.inStep(l) // for threads, and for workers that are started again alone
+		same    = often(r, 2)                   // workers, batches and threads in all lives
+		threads = room && leg.Kind() != string(strategy.ModeHalfAsync) && p.EvalEvery == 0 && often(r, 5)
+		behind  = "" // a worker that is gone has not trained what the others have
+	)
+	for range 1 + r.IntN(3) {
+		if !same {
+			l.Batch, l.Workers = 1+r.IntN(6), pick(r, l.Workers, l.Workers, 1, 2, 3)
+		}
+		if threads {
+			l.Threads = 1 + r.IntN(2)
+		}
+		if leg.Servers > 0 {
+			l.Servers = 1 + r.IntN(3)
+		}
+		if p.Strategy.Mode == strategy.ModeSync {
+			l.Servers = r.IntN(4)
+		}
+		if l.Strikes = nil; l.Epochs > 0 && often(r, 2) {
+			l.Epochs = 0 // more than the life before had
+		}
+		for range 1 + r.IntN(2) {
+			l.Strikes = append(l.Strikes, p.strike(r, l, room, &behind))
+		}
+		p.Lives = append(p.Lives, l)
+	}
+	l.Strikes, l.Epochs = nil, 0
+	p.Lives = append(p.Lives, l)
+	p.Sharded = same && often(r, 6)
+}
+
+// strike draws what befalls a role, or all.
+func (p *Program) strike(r *rand.Rand, l Life, room bool, behind *string) Strike {
+	s := Strike{Kind: pick(r, "end", "end", "kill", "fail"), Role: "all", By: r.IntN(l.Workers)}
+	steps := (p.Model.Samples/l.Workers + l.Batch - 1) / l.Batch
+	s.At, s.Step = "step", 1+r.IntN(max(1, steps*p.epochs(l)))
+	switch {
+	case *behind != "": // as long as a worker catches up
+		s.Step = 1 + r.IntN(2*steps)
+		*behind = ""
+	case often(r, 3):
+		s.At, s.Step = pick(r, "evaluated", "epoch ends", "epoch ended"), 1+r.IntN(p.epochs(l))
+	}
+	switch {
+	case room && l.Workers > 1 && often(r, 2):
+		s.Role, s.Kind = fmt.Sprintf("worker %d", s.By), pick(r, "kill", "fail", "end")
+		s.Away = pick(r, 0, 0, time.Second, 9*time.Second, time.Minute)
+		if s.Away == 0 {
+			*behind = s.Role
+		}
+	case l.Servers > 0 && often(r, 4):
+		s.Role, s.Kind = fmt.Sprintf("server %d", r.IntN(l.Servers)), pick(r, "kill", "end")
+	case s.Kind == "fail" || often(r, 4):
+		s.Role = fmt.Sprintf("worker %d", s.By)
+	}
+	return s
+}

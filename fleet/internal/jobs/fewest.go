@@ -1,0 +1,74 @@
+package jobs
+
+import (
+	"slices"
+
+	"github.com/gofleet/gofleet/fleet/internal/twin"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Fewest is the smallest program found that still fails, by leaving things out one after the other.
+func Fewest(p Program, fails func(Program) bool, tries int) Program {
+	for again := true; again; {
+		again = false
+		for k := 0; k < len(p.smaller()) && tries > 0; k++ {
+			less := p.smaller()[k]
+			if plain(less) == plain(p) {
+				continue
+			}
+			if tries--; fails(less) {
+				p, again = less, true
+				k--
+			}
+		}
+	}
+	return p
+}
+
+// smaller are programs that each lack one thing.
+func (p Program) smaller() (all []Program) {
+	with := func(change func(p *Program)) {
+		q := p
+		q.Lives = slices.Clone(p.Lives)
+		change(&q)
+		all = append(all, q)
+	}
+	last := len(p.Lives) - 1
+	for i := range last {
+		with(func(p *Program) { p.Lives = slices.Delete(p.Lives, i, i+1) })
+		for k := range p.Lives[i].Strikes {
+			with(func(p *Program) { p.Lives[i].Strikes = slices.Delete(slices.Clone(p.Lives[i].Strikes), k, k+1) })
+		}
+	}
+	with(func(p *Program) { p.Model.Net.Tables, p.Rules.By = nil, p.ledger() })
+	with(func(p *Program) { p.Model.Net.Norm = 0 })
+	with(func(p *Program) {
+		p.Rules = twin.Rules{All: twin.Rule{Kind: "sgd", LR: p.Rules.All.LR}, By: p.ledger()}
+	})
+	with(func(p *Program) {
+		s := strategy.Strategy{Mode: p.Strategy.Mode, KSteps: p.Strategy.KSteps, Weighting: p.Strategy.Weighting,
+			WorkerTimeout: p.Strategy.WorkerTimeout, HeartbeatInterval: p.Strategy.HeartbeatInterval,
+			StartTimeout: p.Strategy.StartTimeout, WaitTimeout: p.Strategy.WaitTimeout}
+		p.Strategy = s
+	})
+	with(func(p *Program) { p.EvalEvery, p.Patience, p.Plateau = 0, 0, 0 })
+	with(func(p *Program) { p.Tests, p.Patience, p.Plateau = 0, 0, 0 })
+	with(func(p *Program) { p.Period, p.Unseen = "", 0 })
+	with(func(p *Program) { p.Publishes = false })
+	with(func(p *Program) { p.Deltas = 0 })
+	with(func(p *Program) { p.Hook = 0 })
+	with(func(p *Program) { p.Sharded = false })
+	with(func(p *Program) { p.Epochs = max(2, p.Epochs-1) })
+	with(func(p *Program) { p.Model.Samples = max(8, p.Model.Samples/2) })
+	for i := range p.Lives {
+		with(func(p *Program) { p.Lives[i].Servers = min(p.Lives[i].Servers, 1) })
+		with(func(p *Program) { p.Lives[i].Threads = 0 })
+		with(func(p *Program) { p.Lives[i].Epochs = 0 })
+	}
+	return all
+}
+
+// ledger are the rules of a job whose ledger alone has one of its own.
+func (p Program) ledger() map[string]twin.Rule {
+	return map[string]twin.Rule{twin.LedgerName: p.Rules.By[twin.LedgerName]}
+}

@@ -1,0 +1,176 @@
+package jobs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer/lr"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// First samples of what is no training row: test rows, and the one that is trained before the job begins. Nothing
+// trains that again: for how many periods its line was unseen is the clock of the job's tables.
+const firstTest, marker = 1 << 20, 1 << 21
+
+// strategy is that of a life. Without servers it has what decides numbers alone.
+func (p Program) strategy(l Life, dir string) strategy.Strategy {
+	s := p.Strategy
+	s.FuseGradSizeInMB = 0
+	if l.Servers == 0 {
+		s = strategy.Sync()
+		s.GradientMerge, s.Weighting = p.Strategy.GradientMerge, p.Strategy.Weighting
+		s.FuseGradSizeInMB = p.Strategy.FuseGradSizeInMB
+		s.WorkerTimeout, s.HeartbeatInterval = p.Strategy.WorkerTimeout, p.Strategy.HeartbeatInterval
+		s.StartTimeout, s.WaitTimeout = p.Strategy.StartTimeout, p.Strategy.WaitTimeout
+	}
+	if l.Servers == 0 && l.Workers == 1 {
+		s.Weighting = ""
+	}
+	s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "checkpoints"), Every: strategy.Duration(p.Every),
+		Deltas: p.Deltas}
+	return s
+}
+
+// job is that of a process.
+func (a *actor) job() train.Job {
+	p, l := a.p, a.p.Lives[a.life]
+	loss, outputs := p.Model.Loop()
+	s := p.strategy(l, a.dir)
+	j := train.Job{Loss: loss, Outputs: outputs, Rule: p.Rules.Door(), Strategy: &s, Stdout: &a.log, Sharded: p.Sharded}
+	j.Options = train.Options{Epochs: p.epochs(l), Batch: l.Batch, Threads: l.Threads, EvalEvery: p.EvalEvery,
+		Patience: p.Patience, Seed: p.Model.Seed, Out: filepath.Join(a.dir, "out"), Load: filepath.Join(a.dir, "first")}
+	j.Data = func(ctx context.Context) (rows, tests *dataset.Dataset, err error) {
+		rows = p.Model.Rows(0, p.Model.Samples)
+		if p.Tests > 0 {
+			tests = p.Model.Rows(firstTest, p.Tests)
+		}
+		if p.Sharded {
+			rows = rows.Shard(a.f.WorkerIndex(), l.Workers)
+			if tests != nil {
+				tests = tests.Shard(a.f.WorkerIndex(), l.Workers)
+			}
+		}
+		if rows, err = rows.Load(ctx); err == nil && tests != nil {
+			tests, err = tests.Load(ctx)
+		}
+		return rows, tests, err
+	}
+	j.Hooks = []train.Hooks{{Name: "seen", State: &a.seen,
+		Step: func(_ context.Context, _ *train.Run, _ nn.TrainResult) error {
+			if l.Threads <= 1 {
+				time.Sleep(p.Rest)
+			}
+			return a.at("step")
+		},
+		Evaluated: func(_ context.Context, _ *train.Run, _ train.Evaluation) error {
+			a.seen.Evaluations++
+			return a.at("evaluated")
+		},
+		EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+			time.Sleep(p.Hook)
+			err := a.at("epoch ends")
+			if err == nil {
+				err = a.epochEnds(ctx, r, outputs)
+			}
+			if err != nil {
+				return err
+			}
+			time.Sleep(p.Hook)
+			a.seen.Ends++
+			return a.at("epoch ended")
+		},
+		End: func(_ context.Context, r *train.Run) error {
+			if r.Leads() {
+				a.ended(r)
+			}
+			return nil
+		},
+	}}
+	if p.Plateau > 0 {
+		lower := lr.ReduceOnPlateau{LR: p.Rules.All.LR, Patience: p.Plateau - 1, Factor: 0.3}
+		j.Hooks = append(j.Hooks, train.Plateau{ReduceOnPlateau: lower}.Hooks())
+	}
+	if p.Tests > 0 {
+		j.Hooks = append(j.Hooks, train.BestModel{Dir: filepath.Join(a.dir, "best")}.Hooks())
+	}
+	return j
+}
+
+// seen is what a hook has seen, as its state says.
+type seen struct{ Evaluations, Ends int }
+
+// Save implements [train.State].
+func (s *seen) Save() ([]byte, error) { return json.Marshal(s) }
+
+// Resume implements [train.State].
+func (s *seen) Resume(saved []byte) error {
+	if *s = (seen{}); saved == nil {
+		return nil
+	}
+	return json.Unmarshal(saved, s)
+}
+
+// epochEnds ends the period, and publishes, each once by its name.
+func (a *actor) epochEnds(ctx context.Context, r *train.Run, outputs []*nn.Node) error {
+	p, leads, name := a.p, r.Leads(), fmt.Sprintf("%03d", r.Epoch)
+	shrink := fleet.ShrinkOptions{Unseen: p.Unseen}
+	var err error
+	switch together := a.f.IsCollective(); {
+	case !leads && !together:
+	case p.Period == "shrink":
+		shrink.Period = name
+		_, err = a.f.Shrink(ctx, shrink)
+	case p.Period == "batch":
+		o := fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: shrink, Name: name}
+		_, err = a.f.SaveModel(ctx, filepath.Join(a.dir, "batches", name), o)
+	}
+	if err != nil || !p.Publishes || !leads {
+		return err
+	}
+	model := nn.Inference(outputs...)
+	err = a.publish(ctx, "delta-"+name, p.serves(fleet.SaveDelta, model, a.published()))
+	if errors.Is(err, fleet.ErrNoBase) {
+		err = a.publish(ctx, "base-"+name, p.serves(fleet.SaveBase, model, a.published()))
+	}
+	return err
+}
+
+func (a *actor) published() string { return filepath.Join(a.dir, "published") }
+
+// serves are the options with which every row is served.
+func (p Program) serves(mode fleet.SaveMode, m nn.InferenceModel, published string) fleet.SaveOptions {
+	o := fleet.SaveOptions{Mode: mode, Model: m, Published: published}
+	if p.Model.Net.Rates() {
+		if o.BaseThreshold, o.DeltaKeepDays = -1, -1; mode == fleet.SaveDelta {
+			o.DeltaThreshold = -1
+		}
+	}
+	return o
+}
+
+// publish saves a base or a delta.
+func (a *actor) publish(ctx context.Context, name string, o fleet.SaveOptions) error {
+	dir := filepath.Join(a.published(), name)
+	o.Name = name
+	if _, err := a.f.SaveModel(ctx, dir, o); err != nil {
+		return err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o.Mode == fleet.SaveBase {
+		a.chain = nil
+	}
+	if !slices.Contains(a.chain, dir) {
+		a.chain = append(a.chain, dir)
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/twin"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Wrong plays a program and says what is wrong, with the last lines of what its roles have said.
+func (p Program) Wrong(t *testing.T, dir string) (wrong []string, said string) {
+	s, err := p.Play(t, filepath.Join(dir, "played"))
+	if err != nil {
+		return []string{err.Error()}, s.log.last(60)
+	}
+	counts, clock, err := s.counts()
+	if err != nil {
+		return []string{err.Error()}, s.log.last(60)
+	}
+	wrong = slices.Concat(p.counts(s, counts), p.periods(s, clock), s.serves())
+	if len(wrong) > 0 || !p.exact() {
+		return wrong, s.log.last(60)
+	}
+	calm := p.calm()
+	c, err := calm.Play(t, filepath.Join(dir, "calm"))
+	if err != nil {
+		return []string{"undisturbed: " + err.Error()}, c.log.last(60)
+	}
+	return s.differs(c), s.log.last(60)
+}
+
+// calm is the same job without strikes, with a server where it had none, and none where it had some.
+func (p Program) calm() Program {
+	l := p.Lives[len(p.Lives)-1]
+	switch {
+	case p.parts(l):
+	case l.Servers == 0:
+		l.Servers = 1
+	default:
+		l.Servers = 0
+	}
+	p.Lives = []Life{l}
+	return p
+}
+
+// counts are how often each sample counts in what the job has left, and for how many periods the marker was unseen.
+func (s *stage) counts() (counts []float64, clock int, err error) {
+	ctx := context.Background()
+	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{Logger: s.logger("counts")})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	loss, _ := s.p.Model.Loop()
+	opt, err := f.DistributedOptimizer(s.p.Rules.Door(), strategy.Sync())
+	if err == nil {
+		left := filepath.Join(s.dir, "out", "checkpoint")
+		err = errors.Join(opt.Minimize(loss), f.Restore(ctx, left, fleet.RestoreOptions{}))
+	}
+	if err == nil {
+		err = f.InitWorker(ctx)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	counts = make([]float64, s.p.Model.Samples)
+	marked := func() (is bool, err error) {
+		for row, err := range f.Rows(ctx, twin.LedgerName) {
+			switch {
+			case err != nil:
+				return false, err
+			case row.ID == marker:
+				is = true
+			default:
+				counts[row.ID] = float64(row.W[0])
+			}
+		}
+		return is, nil
+	}
+	const far = 100
+	for clock = far + 1; ; clock-- { // each period that ends makes what is far near
+		is, err := marked()
+		if err != nil || !is || clock == 0 {
+			return counts, clock, err
+		}
+		if _, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: far}); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// counts says which samples have counted more or less often than there are epochs, and whether the history agrees.
+func (p Program) counts(s *stage, counts []float64) (wrong []string) {
+	n := len(s.left.History)
+	if n == 0 {
+		return []string{"the history is empty"}
+	}
+	last, want, sum := s.left.History[n-1], float64(p.Epochs*p.Model.Samples), 0.0
+	mayMore, mayLess := p.may()
+	for _, c := range counts {
+		sum += c
+	}
+	if sum = max(sum, want); !p.counted() { // an epoch that begins anew may count what was trained of it before
+		sum = want + mayMore
+	}
+	got, ends := float64(last.Examples), last.End && last.Epoch == p.Epochs
+	if p.Patience == 0 && (got < want-mayLess || got > sum+0.01 || !ends) {
+		wrong = append(wrong, fmt.Sprintf("the history ends with %v examples in epoch %d, end %t; want %v to %v", got,
+			last.Epoch, last.End, want-mayLess, sum))
+	}
+	if !p.counted() {
+		return wrong
+	}
+	more, less, by := 0.0, 0.0, map[float64]int{}
+	for _, c := range counts {
+		d := c - float64(p.Epochs)
+		more, less = more+max(0, d), less+max(0, -d)
+		by[c]++
+	}
+	if more > mayMore+0.01 || less > mayLess+0.01 {
+		wrong = append(wrong, fmt.Sprintf("samples by count: %v, want %d each; %v too often, may be %v; %v "+
+			"are missing, may be %v", by, p.Epochs, more, mayMore, less, mayLess))
+	}
+	return wrong
+}
+
+// may is how often samples may count too often, and how often they may be missing.
+func (p Program) may() (more, less float64) {
+	more = float64(p.anew() * p.Model.Samples)
+	for _, l := range p.Lives {
+		if p.Strategy.GeoRest == strategy.GeoRestKeep { // all but a share of each
+			less = max(less, float64(p.Epochs*p.Model.Samples)*(1-1/float64(l.Workers)))
+		}
+		for _, s := range l.Strikes {
+			on := float64(l.Batch * max(1, l.Threads)) // on the way of a worker
+			switch {
+			case p.Strategy.Mode == strategy.ModeGeo: // what was not exchanged
+				less += float64(l.Workers*p.Strategy.KSteps) * on
+			case s.Role != "all" && !p.inStep(l) && strings.HasPrefix(s.Role, "worker"):
+				most := max(1, p.Strategy.SendQueueSize+p.Strategy.ThreadPoolSize) * max(1, p.Strategy.MaxMergeVarNum)
+				more += 2 * float64(most) * on
+			}
+		}
+	}
+	return more, less
+}
+
+// periods says whether each epoch has ended one period, and whether hooks have seen each end and each evaluation.
+func (p Program) periods(s *stage, clock int) (wrong []string) {
+	ends := 0
+	for _, e := range s.left.History {
+		if e.End {
+			ends++
+		}
+	}
+	if p.Period != "" && p.Unseen == 0 && p.Patience == 0 && clock != p.Epochs {
+		wrong = append(wrong, fmt.Sprintf("%d periods have ended, want %d", clock, p.Epochs))
+	}
+	if p.Patience == 0 && p.all(p.inStep) && s.left.Seen != (seen{len(s.left.History), ends}) {
+		wrong = append(wrong, fmt.Sprintf("the hook has seen %+v; the history has %d evaluations, %d at ends of epochs",
+			s.left.Seen, len(s.left.History), ends))
+	}
+	return wrong
+}
+
+// serves says whether what was published last is what the job has left.
+func (s *stage) serves() (wrong []string) {
+	if !s.p.Publishes || !s.p.all(s.p.inStep) || s.p.Patience > 0 {
+		return nil
+	}
+	got, err := weightsOf(s.left.Chain...)
+	if err != nil {
+		return []string{fmt.Sprintf("what was published, %v: %v", s.left.Chain, err)}
+	}
+	want, err := weightsOf(filepath.Join(s.dir, "out", "model"))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return apart("published", got, want)
+}
+
+// weightsOf are all weights of a saved model and its deltas.
+func weightsOf(dirs ...string) (map[string][]float32, error) {
+	if len(dirs) == 0 {
+		return nil, errors.New("there is no model")
+	}
+	m, err := nn.Load(dirs[0], dirs[1:]...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]float32{}
+	for _, p := range m.Graph.Params() {
+		if !p.Embedding {
+			all[p.Name] = p.W
+			continue
+		}
+		err := p.Rows.EachRow(func(ids []uint64, w []float32) error {
+			for i, id := range ids {
+				all[fmt.Sprintf("%s row %d", p.Name, id)] = slices.Clone(w[i*p.Dim():][:p.Dim()])
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// apart says which weights differ.
+func apart(what string, got, want map[string][]float32) (wrong []string) {
+	names := maps.Clone(want)
+	maps.Copy(names, got)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if !slices.Equal(got[name], want[name]) {
+			wrong = append(wrong, fmt.Sprintf("%s %s is %v, want %v", what, name, got[name], want[name]))
+		}
+	}
+	return wrong[:min(len(wrong), 3)]
+}
+
+// differs says what the job has left that the undisturbed one has not.
+func (s *stage) differs(calm *stage) (wrong []string) {
+	measured := func(all []train.Evaluation) (out []train.Evaluation) {
+		for _, e := range all {
+			e.Values = maps.Clone(e.Values)
+			delete(e.Values, train.TrainLoss) // of the rest of the epoch
+			out = append(out, e)
+		}
+		return out
+	}
+	got, want := measured(s.left.History), measured(calm.left.History)
+	if !reflect.DeepEqual(got, want) {
+		wrong = append(wrong, fmt.Sprintf("the history is\n%+v, undisturbed\n%+v", got, want))
+	}
+	for _, name := range []string{"out/model", "best"} {
+		if name == "best" && s.p.Tests == 0 {
+			continue
+		}
+		a, err := weightsOf(filepath.Join(s.dir, name))
+		b, other := weightsOf(filepath.Join(calm.dir, name))
+		if err := errors.Join(err, other); err != nil {
+			return append(wrong, err.Error())
+		}
+		wrong = append(wrong, apart(name, a, b)...)
+	}
+	return wrong
+}

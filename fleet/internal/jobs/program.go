@@ -1,0 +1,147 @@
+package jobs
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/internal/twin"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// Program is a job as data.
+type Program struct {
+	Model     twin.Program // its net and its samples
+	Rules     twin.Rules
+	Strategy  strategy.Strategy
+	Epochs    int
+	Tests     int           // test rows
+	Rest      time.Duration // of a worker behind each step
+	Every     time.Duration // between two checkpoints
+	Deltas    int           `json:",omitempty"` // incremental checkpoints behind a full one
+	EvalEvery int           `json:",omitempty"`
+	Patience  int           `json:",omitempty"` // of EarlyStopping, none if 0
+	Plateau   int           `json:",omitempty"` // the evaluations after which the rate falls, none if 0
+	Period    string        `json:",omitempty"` // how an epoch ends its period: "shrink" or "batch", none if empty
+	Unseen    uint32        `json:",omitempty"` // of the rows that are dropped then
+	Publishes bool          `json:",omitempty"` // a base or a delta at each epoch's end
+	Hook      time.Duration // how long the hook of an epoch's end takes before it acts, and behind
+	Sharded   bool          `json:",omitempty"`
+	Lives     []Life
+}
+
+// Life is one start of all roles, until the last of them has ended.
+type Life struct {
+	Servers, Workers, Batch int
+	Threads                 int      `json:",omitempty"`
+	Epochs                  int      `json:",omitempty"` // fewer than the program's, which are 0
+	Strikes                 []Strike `json:",omitempty"`
+}
+
+// Strike is what befalls a role, or all of them.
+type Strike struct {
+	// Kind is "end": asked to end, as by SIGTERM; "kill", as by kill -9; or "fail": its hook returns an error.
+	Kind string
+	Role string // "server 0", "worker 1", or "all"
+	// By is the worker that comes to the place first, At the place: "step", "evaluated", "epoch ends" before the hook
+	// acts, or "epoch ended" behind that.
+	By   int
+	At   string
+	Step int // of the life's steps of that worker, or the number of its evaluation or of its epoch's end
+	// Away is how long a worker is away that is started again alone; 0 means until the next life.
+	Away time.Duration `json:",omitempty"`
+}
+
+// leg is a life as the twin knows it.
+func (p Program) leg(l Life) twin.Leg {
+	return twin.Leg{Servers: l.Servers, Workers: l.Workers, Strategy: p.Strategy}
+}
+
+// kind is what kind of job a life is: "alone", "collective" or its mode.
+func (p Program) kind(l Life) string { return p.leg(l).Kind() }
+
+// inStep says whether workers wait for each other's steps.
+func (p Program) inStep(l Life) bool {
+	switch p.kind(l) {
+	case "alone", "collective", string(strategy.ModeSync), string(strategy.ModeSSP):
+		return true
+	}
+	return false
+}
+
+// all says whether something is so of all lives.
+func (p Program) all(is func(l Life) bool) bool {
+	return !slices.ContainsFunc(p.Lives, func(l Life) bool { return !is(l) })
+}
+
+// exact says whether a job without strikes comes to the same bits: workers go in step, on the same batches in each
+// life.
+func (p Program) exact() bool {
+	first := p.Lives[0]
+	return p.Strategy.Payload == "" && p.all(func(l Life) bool {
+		return p.inStep(l) && p.kind(l) != string(strategy.ModeSSP) && l.Workers == first.Workers &&
+			l.Batch == first.Batch && (!p.parts(l) || p.kind(l) == p.kind(first))
+	})
+}
+
+// parts says whether workers without servers evaluate elsewhere than those with some: not between the steps that one
+// makes when others have come to the end of their shares.
+func (p Program) parts(l Life) bool { return p.EvalEvery > 0 && l.Workers > 1 }
+
+// counted says whether the ledger counts each sample once an epoch, not weighed, by a rate that stays.
+func (p Program) counted() bool {
+	weighed := func(l Life) bool {
+		return l.Workers > 1 && (p.kind(l) == string(strategy.ModeSync) || p.kind(l) == "collective") &&
+			p.Strategy.Weighting != strategy.WeightPushes
+	}
+	merges := p.Strategy.GradientMerge.KSteps > 1 && !p.Strategy.GradientMerge.Sum
+	return p.Model.Net.Ledger && !merges && p.Plateau == 0 && p.Patience == 0 && !slices.ContainsFunc(p.Lives, weighed)
+}
+
+// anew are the lives that begin the epoch anew in whose middle the one before has ended: with other workers or threads.
+func (p Program) anew() (lives int) {
+	for i, l := range p.Lives[1:] {
+		if before := p.Lives[i]; before.Workers != l.Workers || max(1, before.Threads) != max(1, l.Threads) {
+			lives++
+		}
+	}
+	return lives
+}
+
+// epochs are those that a life trains to.
+func (p Program) epochs(l Life) int {
+	if l.Epochs > 0 {
+		return l.Epochs
+	}
+	return p.Epochs
+}
+
+// String is the program for a person who looks for what it has done.
+func (p Program) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "program %d: %d samples, %s\n  strategy %s\n  rules %s\n", p.Model.Seed, p.Model.Samples,
+		plain(p.Model.Net), plain(p.Strategy), plain(p.Rules))
+	fmt.Fprintf(&b, "  %d epochs, %d test rows, eval_every %d, patience %d, plateau %d, period %q, unseen %d\n",
+		p.Epochs, p.Tests, p.EvalEvery, p.Patience, p.Plateau, p.Period, p.Unseen)
+	fmt.Fprintf(&b, "  a step takes %v, a hook %v, a checkpoint comes every %v (deltas %d), sharded %t, publishes %t\n",
+		p.Rest, p.Hook, p.Every, p.Deltas, p.Sharded, p.Publishes)
+	for i, l := range p.Lives {
+		fmt.Fprintf(&b, "life %d: %d servers, %d workers, batch %d, threads %d, epochs %d\n", i, l.Servers, l.Workers,
+			l.Batch, max(1, l.Threads), p.epochs(l))
+		for _, s := range l.Strikes {
+			fmt.Fprintf(&b, "  %s %s: at %s %d of worker %d, away %v\n", s.Kind, s.Role, s.At, s.Step, s.By, s.Away)
+		}
+	}
+	return b.String()
+}
+
+// plain is a value as JSON.
+func plain(v any) string {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Sprintf("%+v", v)
+	}
+	return string(data)
+}
