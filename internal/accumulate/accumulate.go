@@ -3,7 +3,6 @@ package accumulate
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/gradient"
@@ -19,16 +18,17 @@ type Session struct {
 
 	over atomic.Bool // set by an error or Close
 
-	// mu guards what follows: Flush may be called during a step. It is not held while a step waits for other threads,
-	// one of which may be the one that flushes.
-	mu    sync.Mutex
+	// turn guards what follows, and has an element while it is taken: Flush may be called during a step. No one has it
+	// while a step waits for other threads, one of which may be the one that flushes.
+	turn  chan struct{}
 	begun bool // a step is under way, and has the sum to itself
 	sum   *gradient.Accumulator
 }
 
 // New returns a session of params that gives inner one training step for every c.KSteps.
 func New(inner optimizer.Session, params []*optimizer.Param, c strategy.GradientMerge) *Session {
-	return &Session{inner: inner, every: c.KSteps, sum: gradient.NewAccumulator(params, c.Sum)}
+	return &Session{inner: inner, every: c.KSteps, turn: make(chan struct{}, 1),
+		sum: gradient.NewAccumulator(params, c.Sum)}
 }
 
 // Begin implements [optimizer.Session].
@@ -39,8 +39,8 @@ func (s *Session) Begin(ctx context.Context, st *optimizer.Step) error {
 
 // step notes that a step begins or has ended. It waits for a flush.
 func (s *Session) step(begun bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	s.begun = begun
 }
 
@@ -76,8 +76,8 @@ type ender interface {
 // Flush makes an update of the gradients since the last one, as a step of its own. During a step it does nothing: these
 // gradients go with the steps that follow.
 func (s *Session) Flush(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	return s.flush(ctx)
 }
 
@@ -99,8 +99,8 @@ func (s *Session) Over() bool { return s.over.Load() }
 
 // Close implements [optimizer.Session]. It flushes first.
 func (s *Session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.turn <- struct{}{}
+	defer func() { <-s.turn }()
 	err := s.flush(ctx)
 	s.over.Store(true)
 	return errors.Join(err, s.inner.Close(ctx))

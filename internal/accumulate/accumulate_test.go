@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -204,6 +205,23 @@ func TestAFlushWaitsForNoStep(t *testing.T) {
 			if len(th.r.g) != 1 || th.r.g[0] != 4 {
 				t.Errorf("a step whose %s waits: %v was pushed", waits, th.r.g)
 			}
+		}
+	})
+}
+
+// TestAStepWaitsForAFlush: a step that begins while another goroutine flushes, which takes a second, begins behind that; in virtual time too,
+// where a goroutine that waits for a mutex stops the clock.
+func TestAStepWaitsForAFlush(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		th := newThread(t, strategy.GradientMerge{KSteps: 2})
+		th.train(1, 3, 1, 1)
+		th.r.ending = func() { time.Sleep(time.Second) }
+		flushed := make(chan error, 1)
+		go func() { flushed <- th.s.Flush(t.Context()) }()
+		synctest.Wait()
+		th.train(1, 5, 1, 1)
+		if err := <-flushed; err != nil || len(th.r.g) != 1 || th.r.g[0] != 3 {
+			t.Errorf("%v were pushed, error %v; want what was gathered before", th.r.g, err)
 		}
 	})
 }
