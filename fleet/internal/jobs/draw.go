@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/internal/twin"
+	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -30,16 +31,37 @@ func Draw(seed uint64) Program {
 	s.WorkerTimeout, s.HeartbeatInterval = strategy.Duration(5*time.Second), strategy.Duration(time.Second)
 	s.StartTimeout, s.WaitTimeout = strategy.Duration(time.Minute), strategy.Duration(10*time.Minute)
 	p.Rules = p.Model.Counts(p.Rules)
-	if s.GradientMerge.KSteps > 1 || s.Merge == strategy.MergeMean {
-		s.GradientMerge.Sum, s.Merge = true, ""
+	if s.GradientMerge.Sum = s.GradientMerge.KSteps > 1; s.Merge == strategy.MergeMean {
+		s.Merge = ""
 	}
+	p.drawMore(rand.New(rand.NewPCG(seed, 43)), l)
 	p.drawLives(r, l)
 	if p.exact() && p.Tests > 0 && often(r, 2) {
-		p.Patience, p.Plateau = pick(r, 0, 2, 4), pick(r, 0, 1, 2)
+		if p.Patience = pick(r, 0, 2, 4); p.Rules.All.LR > 0 { // no schedule has its place
+			p.Plateau = pick(r, 0, 1, 2)
+		}
 	} else if s.Mode == strategy.ModeSync && !often(r, 4) {
 		s.Weighting = strategy.WeightPushes // as the ledger wants it
 	}
 	return p
+}
+
+// drawMore draws what the model has that those of the twin have not.
+func (p *Program) drawMore(r *rand.Rand, leg twin.Leg) {
+	m := &p.Model.More
+	m.Padding, m.Shows, m.Detached, m.Weighted = often(r, 3), often(r, 2), often(r, 4), often(r, 4)
+	if often(r, 3) {
+		m.Pool = pick(r, nn.PoolSum, nn.PoolMean, nn.PoolSqrtN)
+	}
+	if p.Strategy.Mode == strategy.ModeGeo {
+		return
+	}
+	if m.Pool != "" && leg.Servers > 0 && often(r, 3) {
+		m.MaxBytes = 1 << 17
+	}
+	if often(r, 8) && leg.Servers > 0 && p.Rules.All.Kind != "lars" {
+		p.Rules.By["hidden.w_0"] = twin.Rule{Kind: "dpsgd", LR: 0.05}
+	}
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
@@ -62,11 +84,12 @@ func (p *Program) drawLives(r *rand.Rand, leg twin.Leg) {
 		if threads {
 			l.Threads = 1 + r.IntN(2)
 		}
-		if leg.Servers > 0 {
-			l.Servers = 1 + r.IntN(3)
-		}
-		if p.Strategy.Mode == strategy.ModeSync {
-			l.Servers = r.IntN(4)
+		switch servers := r.IntN(4); {
+		case p.Model.More.MaxBytes > 0: // fewer may have no room for what more had
+		case p.Strategy.Mode == strategy.ModeSync && !p.noisy():
+			l.Servers = servers
+		case leg.Servers > 0:
+			l.Servers = max(1, servers)
 		}
 		if l.Strikes = nil; l.Epochs > 0 && often(r, 2) {
 			l.Epochs = 0 // more than the life before had
@@ -79,6 +102,7 @@ func (p *Program) drawLives(r *rand.Rand, leg twin.Leg) {
 	l.Strikes, l.Epochs = nil, 0
 	p.Lives = append(p.Lives, l)
 	p.Sharded = same && often(r, 6)
+	p.Reloads = p.all(func(l Life) bool { return l.Servers > 0 && p.inStep(l) }) && often(r, 4)
 }
 
 // strike draws what befalls a role, or all.

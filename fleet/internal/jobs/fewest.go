@@ -55,6 +55,8 @@ func (p Program) smaller() (all []Program) {
 	with(func(p *Program) { p.Tests, p.Patience, p.Plateau = 0, 0, 0 })
 	with(func(p *Program) { p.Period, p.Unseen = "", 0 })
 	with(func(p *Program) { p.Publishes = false })
+	with(func(p *Program) { p.Reloads = false })
+	with(func(p *Program) { p.Model.More = twin.More{} })
 	with(func(p *Program) { p.Deltas = 0 })
 	with(func(p *Program) { p.Hook = 0 })
 	with(func(p *Program) { p.Sharded = false })

@@ -124,6 +124,14 @@ func (a *actor) epochEnds(ctx context.Context, r *train.Run, outputs []*nn.Node)
 	p, leads, name := a.p, r.Leads(), fmt.Sprintf("%03d", r.Epoch)
 	shrink := fleet.ShrinkOptions{Unseen: p.Unseen}
 	var err error
+	if dir := filepath.Join(a.dir, "saved", name); p.Reloads && leads {
+		if err = a.f.SavePersistables(ctx, dir); err == nil {
+			err = a.f.LoadModel(ctx, dir)
+		}
+		if err != nil {
+			return err
+		}
+	}
 	switch together := a.f.IsCollective(); {
 	case !leads && !together:
 	case p.Period == "shrink":

@@ -27,6 +27,7 @@ type Program struct {
 	Period    string        `json:",omitempty"` // how an epoch ends its period: "shrink" or "batch", none if empty
 	Unseen    uint32        `json:",omitempty"` // of the rows that are dropped then
 	Publishes bool          `json:",omitempty"` // a base or a delta at each epoch's end
+	Reloads   bool          `json:",omitempty"` // an epoch's end begins with a save that is loaded
 	Hook      time.Duration // how long the hook of an epoch's end takes before it acts, and behind
 	Sharded   bool          `json:",omitempty"`
 	Lives     []Life
@@ -80,11 +81,14 @@ func (p Program) all(is func(l Life) bool) bool {
 // life.
 func (p Program) exact() bool {
 	first := p.Lives[0]
-	return p.Strategy.Payload == "" && p.all(func(l Life) bool {
+	return p.Strategy.Payload == "" && !p.noisy() && p.Model.More.MaxBytes == 0 && p.all(func(l Life) bool {
 		return p.inStep(l) && p.kind(l) != string(strategy.ModeSSP) && l.Workers == first.Workers &&
 			l.Batch == first.Batch && (!p.parts(l) || p.kind(l) == p.kind(first))
 	})
 }
+
+// noisy says whether a rule adds noise that no two runs have alike.
+func (p Program) noisy() bool { return p.Rules.By["hidden.w_0"].Kind == "dpsgd" }
 
 // parts says whether workers without servers evaluate elsewhere than those with some: not between the steps that one
 // makes when others have come to the end of their shares.
@@ -121,12 +125,12 @@ func (p Program) epochs(l Life) int {
 // String is the program for a person who looks for what it has done.
 func (p Program) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "program %d: %d samples, %s\n  strategy %s\n  rules %s\n", p.Model.Seed, p.Model.Samples,
-		plain(p.Model.Net), plain(p.Strategy), plain(p.Rules))
+	fmt.Fprintf(&b, "program %d: %d samples, %s, more %s\n  strategy %s\n  rules %s\n", p.Model.Seed, p.Model.Samples,
+		plain(p.Model.Net), plain(p.Model.More), plain(p.Strategy), plain(p.Rules))
 	fmt.Fprintf(&b, "  %d epochs, %d test rows, eval_every %d, patience %d, plateau %d, period %q, unseen %d\n",
 		p.Epochs, p.Tests, p.EvalEvery, p.Patience, p.Plateau, p.Period, p.Unseen)
-	fmt.Fprintf(&b, "  a step takes %v, a hook %v, a checkpoint comes every %v (deltas %d), sharded %t, publishes %t\n",
-		p.Rest, p.Hook, p.Every, p.Deltas, p.Sharded, p.Publishes)
+	fmt.Fprintf(&b, "  a step takes %v, a hook %v, a checkpoint comes every %v (deltas %d), sharded %t, publishes %t, "+
+		"reloads %t\n", p.Rest, p.Hook, p.Every, p.Deltas, p.Sharded, p.Publishes, p.Reloads)
 	for i, l := range p.Lives {
 		fmt.Fprintf(&b, "life %d: %d servers, %d workers, batch %d, threads %d, epochs %d\n", i, l.Servers, l.Workers,
 			l.Batch, max(1, l.Threads), p.epochs(l))

@@ -35,13 +35,17 @@ func (p Program) graphOf(counts func(*nn.Graph, *nn.Node) *nn.Node) graph {
 	}
 	in, o := []*nn.Node{x}, []nn.EmbeddingOptions{}
 	for _, t := range n.Tables {
-		own := t.options()
+		own := p.More.options(t)
 		if t.Clicks {
 			own.Click = g.Input("clicks of "+t.Name, 1)
+		}
+		if t.Score > 0 && p.More.Shows {
+			own.Show = g.Input("shows of "+t.Name, 1)
 		}
 		in, o = append(in, nn.Embedding(g.IDs(t.feed(), t.Slots), own)), append(o, own)
 	}
 	g.rows = in[1:]
+	in = append(in, p.More.inputs(g.Graph, o)...)
 	z := in[0]
 	if len(in) > 1 {
 		z = nn.Concat(in...)
@@ -59,7 +63,9 @@ func (p Program) graphOf(counts func(*nn.Graph, *nn.Node) *nn.Node) graph {
 		g.rows = append(slices.Clone(g.rows), line)
 		each = nn.Add(each, counts(g.Graph, line))
 	}
-	g.loss = nn.Mean(each)
+	if g.loss = nn.Mean(each); p.More.Weighted {
+		g.loss = nn.WeightedMean(each, g.Input("weight", 1))
+	}
 	for _, name := range n.variables() { // copies: a variable that is fetched shows what it is behind the step
 		g.dense = append(g.dense, nn.Scale(g.Node(name), 1, 0))
 	}

@@ -30,25 +30,97 @@ func (once) Backward(c *nn.OpCall) {
 	}
 }
 
-// Rows are n samples for it, from a first one on.
-func (p Program) Rows(first, n int) *dataset.Dataset {
-	columns := []dataset.Column{dataset.Floats("x", p.Net.Inputs), dataset.Floats("label", 1), dataset.IDs("sample", 1)}
-	for _, t := range p.Net.Tables {
-		if columns = append(columns, dataset.IDs(t.feed(), t.Slots)); t.Clicks {
-			columns = append(columns, dataset.Floats("clicks of "+t.Name, 1))
+// More is what a model has besides, in a loop.
+type More struct {
+	Padding  bool    `json:",omitempty"` // the first id of each table's pool is padding
+	Shows    bool    `json:",omitempty"` // a feed has the impressions of tables with a score
+	Pool     nn.Pool `json:",omitempty"` // of a table with any number of ids, none of half of the samples; none if ""
+	MaxBytes int64   `json:",omitempty"` // of that table, of which a sample then has a hundred ids of its own
+	Detached bool    `json:",omitempty"` // the first table is looked up again, without a gradient
+	Weighted bool    `json:",omitempty"` // the loss is a weighted mean
+}
+
+// options are those of a table.
+func (m More) options(t Table) nn.EmbeddingOptions {
+	o := t.options()
+	if m.Padding {
+		o.PaddingIdx = new(int64(t.Pool[0]))
+	}
+	return o
+}
+
+// inputs are the layer's inputs besides, given the options of the model's tables.
+func (m More) inputs(g *nn.Graph, tables []nn.EmbeddingOptions) (all []*nn.Node) {
+	if m.Pool != "" {
+		o := nn.EmbeddingOptions{Name: pooled, Dim: 2, Init: first, MaxBytes: m.MaxBytes}
+		all = append(all, nn.EmbeddingPool(g.Slot("any"), m.Pool, o))
+	}
+	if m.Detached && len(tables) > 0 {
+		all = append(all, nn.Detach(nn.Embedding(g.IDs("again", 1), tables[0])))
+	}
+	return all
+}
+
+// pooled is the table with any number of ids.
+const pooled = "pooled"
+
+// any are the ids of a sample in it.
+func (m More) any(i int) (ids []uint64) {
+	switch {
+	case i%2 == 0:
+	case m.MaxBytes > 0:
+		for k := range uint64(100) {
+			ids = append(ids, uint64(i)*100+k)
+		}
+	default:
+		for k := range i % 5 {
+			ids = append(ids, uint64(i+k)%7)
 		}
 	}
-	return dataset.Generate(n, func(i int, row dataset.Row) error {
-		e := p.example(first + i)
-		copy(row.Floats(0), e.x)
-		row.Floats(1)[0], row.IDs(2)[0] = e.label, uint64(first+i)
-		at := 3
-		for t, ids := range e.ids {
-			copy(row.IDs(at), ids)
-			if at++; p.Net.Tables[t].Clicks {
-				row.Floats(at)[0] = clicked(first + i)
-				at++
+	return ids
+}
+
+// Rows are n samples for it, from a first one on.
+func (p Program) Rows(first, n int) *dataset.Dataset {
+	var columns []dataset.Column
+	var fill []func(row dataset.Row, i int, e example)
+	add := func(c dataset.Column, f func(row dataset.Row, c, i int, e example)) {
+		at := len(columns)
+		columns = append(columns, c)
+		fill = append(fill, func(row dataset.Row, i int, e example) { f(row, at, i, e) })
+	}
+	number := func(name string, of func(i int, e example) float32) {
+		add(dataset.Floats(name, 1), func(row dataset.Row, c, i int, e example) { row.Floats(c)[0] = of(i, e) })
+	}
+	add(dataset.Floats("x", p.Net.Inputs), func(row dataset.Row, c, _ int, e example) { copy(row.Floats(c), e.x) })
+	add(dataset.IDs("sample", 1), func(row dataset.Row, c, i int, _ example) { row.IDs(c)[0] = uint64(i) })
+	number("label", func(_ int, e example) float32 { return e.label })
+	for t, own := range p.Net.Tables {
+		add(dataset.IDs(own.feed(), own.Slots), func(row dataset.Row, c, _ int, e example) { copy(row.IDs(c), e.ids[t]) })
+		if own.Clicks {
+			number("clicks of "+own.Name, func(i int, _ example) float32 { return clicked(i) })
+		}
+		if own.Score > 0 && p.More.Shows {
+			number("shows of "+own.Name, func(i int, _ example) float32 { return float32(1 + i%2) })
+		}
+	}
+	if p.More.Pool != "" {
+		add(dataset.Varying(dataset.IDs("any", 1)), func(row dataset.Row, c, i int, _ example) {
+			for _, id := range p.More.any(i) {
+				row.AppendID(c, id)
 			}
+		})
+	}
+	if p.More.Detached && len(p.Net.Tables) > 0 {
+		pool := p.Net.Tables[0].Pool
+		add(dataset.IDs("again", 1), func(row dataset.Row, c, i int, _ example) { row.IDs(c)[0] = pool[i%len(pool)] })
+	}
+	if p.More.Weighted {
+		number("weight", func(i int, _ example) float32 { return float32(1+i%4) / 2 })
+	}
+	return dataset.Generate(n, func(i int, row dataset.Row) error {
+		for _, f := range fill {
+			f(row, first+i, p.example(first+i))
 		}
 		return nil
 	}, columns...)

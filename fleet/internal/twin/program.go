@@ -17,6 +17,8 @@ type Program struct {
 	Legs    []Leg
 	// Store has checkpoints and models lie in a store.
 	Store bool `json:",omitempty"`
+	// More is what the model has in a loop, which Play has not.
+	More More `json:",omitzero"`
 }
 
 // Net is the model: ids' rows beside an example's numbers, a layer under tanh, a number.

@@ -78,6 +78,7 @@ var rules = map[string]func(r Rule, s lr.Schedule) optimizer.Rule{
 	"lars": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.Lars{LR: r.LR, Schedule: s, Coeff: 0.1}
 	},
+	"dpsgd": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.DPSGD{LR: r.LR, Schedule: s} }, // of a loop
 	"naive": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.SparseNaive{LR: r.LR, Schedule: s} },
 	"shared": func(r Rule, s lr.Schedule) optimizer.Rule {
 		return optimizer.SparseAdagrad{LR: r.LR, Schedule: s}
