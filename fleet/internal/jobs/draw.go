@@ -34,9 +34,11 @@ func Draw(seed uint64) Program {
 	if s.GradientMerge.Sum = s.GradientMerge.KSteps > 1; s.Merge == strategy.MergeMean {
 		s.Merge = ""
 	}
+	p.User = pick(r, 0, 0, 30, 34<<10)
 	p.drawMore(rand.New(rand.NewPCG(seed, 43)), l)
 	p.drawLives(r, l)
 	if p.exact() && p.Tests > 0 && often(r, 2) {
+		p.Worse = !often(r, 3)
 		if p.Patience = pick(r, 0, 2, 4); p.Rules.All.LR > 0 { // no schedule has its place
 			p.Plateau = pick(r, 0, 1, 2)
 		}
@@ -77,6 +79,7 @@ func (p *Program) drawLives(r *rand.Rand, leg twin.Leg) {
 		threads = room && leg.Kind() != string(strategy.ModeHalfAsync) && p.EvalEvery == 0 && often(r, 5)
 		behind  = "" // a worker that is gone has not trained what the others have
 	)
+	p.Journal = l.Servers > 0 && p.Strategy.Mode != strategy.ModeSync && often(r, 3)
 	for range 1 + r.IntN(3) {
 		if !same {
 			l.Batch, l.Workers = 1+r.IntN(6), pick(r, l.Workers, l.Workers, 1, 2, 3)
@@ -126,6 +129,9 @@ func (p *Program) strike(r *rand.Rand, l Life, room bool, behind *string) Strike
 		}
 	case l.Servers > 0 && often(r, 4):
 		s.Role, s.Kind = fmt.Sprintf("server %d", r.IntN(l.Servers)), pick(r, "kill", "end")
+		if p.Journal {
+			s.Kind, s.Away = "end", pick(r, time.Second, 9*time.Second, time.Minute)
+		}
 	case s.Kind == "fail" || often(r, 4):
 		s.Role = fmt.Sprintf("worker %d", s.By)
 	}

@@ -37,6 +37,9 @@ func (p Program) strategy(l Life, dir string) strategy.Strategy {
 	}
 	s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "checkpoints"), Every: strategy.Duration(p.Every),
 		Deltas: p.Deltas}
+	if p.Journal && l.Servers > 0 {
+		s.Recovery.Journal, s.Recovery.JournalDir = strategy.JournalProcess, filepath.Join(dir, "journals")
+	}
 	return s
 }
 
@@ -64,7 +67,22 @@ func (a *actor) job() train.Job {
 		}
 		return rows, tests, err
 	}
+	if p.Worse {
+		j.Rows = func(epoch int, rows *dataset.Dataset) *dataset.Dataset {
+			if rows = rows.Shuffle(j.Seed).Epoch(epoch); epoch == 0 {
+				return rows
+			}
+			return rows.MapFloats("label", func(y float32) float32 { return -y })
+		}
+	}
 	j.Hooks = []train.Hooks{{Name: "seen", State: &a.seen,
+		Begin: func(_ context.Context, r *train.Run) error {
+			if n := len(r.User); n > 0 && n != p.User {
+				return fmt.Errorf("the program begins with %d bytes, and has kept %d", n, p.User)
+			}
+			r.User = make([]byte, p.User)
+			return nil
+		},
 		Step: func(_ context.Context, _ *train.Run, _ nn.TrainResult) error {
 			if l.Threads <= 1 {
 				time.Sleep(p.Rest)

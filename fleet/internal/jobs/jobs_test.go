@@ -1,11 +1,15 @@
 package jobs_test
 
 import (
+	"encoding/json"
 	"flag"
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,32 +27,80 @@ func TestMain(m *testing.M) {
 // longest is how long a program may take; most take a tenth of a second.
 const longest = time.Minute
 
-var shrinks = flag.Int("shrink", 60, "how many smaller programs are tried when one fails")
+var (
+	shrinks = flag.Int("shrink", 60, "how many smaller programs are tried when one fails")
+	first   = flag.Bool("first", false, "end with the first seed that fails")
+	program = flag.String("program", "", "a file with a program that TestProgram plays")
+)
 
-// TestJobs plays jobs drawn by seed. A program that fails is made as small as it can be.
+// TestJobs plays jobs drawn by seed, several beside each other. A program that fails is made as small as it can be.
 func TestJobs(t *testing.T) {
 	law.Slow(t)
 	if os.Getenv("FLEET_SEED")+os.Getenv("FLEET_SEEDS") == "" {
 		t.Skip("until the loop knows what a job has done: FLEET_SEEDS says which jobs to play")
 	}
-	trial.EachSeed(t, 200, func(seed trial.Seed) {
-		p := jobs.Draw(seed.N)
-		wrong, said := play(t, p)
-		if len(wrong) == 0 {
-			return
-		}
-		fewest := jobs.Fewest(p, func(p jobs.Program) bool {
-			again, _ := play(t, p)
-			return len(again) > 0 && kind(again[0]) == kind(wrong[0])
-		}, *shrinks)
-		if again, says := play(t, fewest); len(again) > 0 { // what doesn't fail each time stays as it was
-			p, wrong, said = fewest, again, says
-		}
-		t.Errorf("FLEET_SEED=%d: %s\n%v", seed.N, strings.Join(wrong, "\n\t"), p)
-		if testing.Verbose() {
-			t.Log(said)
+	var seeds []uint64
+	trial.EachSeed(t, 200, func(seed trial.Seed) { seeds = append(seeds, seed.N) })
+	var next atomic.Int64
+	t.Run("lanes", func(t *testing.T) {
+		for lane := range runtime.GOMAXPROCS(0) {
+			t.Run(fmt.Sprint(lane), func(t *testing.T) {
+				t.Parallel()
+				for k := next.Add(1) - 1; int(k) < len(seeds); k = next.Add(1) - 1 {
+					if !right(t, seeds[k]) && *first {
+						next.Store(int64(len(seeds)))
+					}
+				}
+			})
 		}
 	})
+}
+
+// right plays the job of a seed, and says what is wrong with it.
+func right(t *testing.T, seed uint64) bool {
+	p := jobs.Draw(seed)
+	wrong, said := play(t, p)
+	if len(wrong) == 0 {
+		return true
+	}
+	fewest := jobs.Fewest(p, func(p jobs.Program) bool {
+		again, _ := play(t, p)
+		return len(again) > 0 && kind(again[0]) == kind(wrong[0])
+	}, *shrinks)
+	if again, says := play(t, fewest); len(again) > 0 { // what doesn't fail each time stays as it was
+		p, wrong, said = fewest, again, says
+	}
+	file := filepath.Join(os.TempDir(), fmt.Sprintf("job-%d.json", seed))
+	data, err := json.Marshal(p)
+	if err == nil {
+		err = os.WriteFile(file, data, 0o644)
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	t.Errorf("FLEET_SEED=%d: %s\n%vor -run TestProgram -program %s", seed, strings.Join(wrong, "\n\t"), p, file)
+	if testing.Verbose() {
+		t.Log(said)
+	}
+	return false
+}
+
+// TestProgram plays the program of -program, a file in which TestJobs has left one.
+func TestProgram(t *testing.T) {
+	if *program == "" {
+		t.Skip("-program names none")
+	}
+	var p jobs.Program
+	data, err := os.ReadFile(*program)
+	if err == nil {
+		err = json.Unmarshal(data, &p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if wrong, said := play(t, p); len(wrong) > 0 {
+		t.Errorf("%s\n%v%s", strings.Join(wrong, "\n\t"), p, said)
+	}
 }
 
 // kind is a wrong without its numbers.

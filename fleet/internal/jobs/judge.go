@@ -103,7 +103,7 @@ func (s *stage) counts() (counts []float64, clock int, err error) {
 	}
 }
 
-// counts says which samples have counted more or less often than there are epochs, and whether the history agrees.
+// counts says which samples have counted more or less often than there are epochs, and whether the history says so.
 func (p Program) counts(s *stage, counts []float64) (wrong []string) {
 	n := len(s.left.History)
 	if n == 0 {
@@ -117,14 +117,20 @@ func (p Program) counts(s *stage, counts []float64) (wrong []string) {
 	if sum = max(sum, want); !p.counted() { // an epoch that begins anew may count what was trained of it before
 		sum = want + mayMore
 	}
+	if p.counted() {
+		wrong = p.trainedOnce(counts)
+	}
 	got, ends := float64(last.Examples), last.End && last.Epoch == p.Epochs
 	if p.Patience == 0 && (got < want-mayLess || got > sum+0.01 || !ends) {
 		wrong = append(wrong, fmt.Sprintf("the history ends with %v examples in epoch %d, end %t; want %v to %v", got,
 			last.Epoch, last.End, want-mayLess, sum))
 	}
-	if !p.counted() {
-		return wrong
-	}
+	return wrong
+}
+
+// trainedOnce says which samples the ledger has counted more or less often than there are epochs.
+func (p Program) trainedOnce(counts []float64) (wrong []string) {
+	mayMore, mayLess := p.may()
 	more, less, by := 0.0, 0.0, map[float64]int{}
 	for _, c := range counts {
 		d := c - float64(p.Epochs)

@@ -13,24 +13,27 @@ import (
 
 // Program is a job as data.
 type Program struct {
-	Model     twin.Program // its net and its samples
-	Rules     twin.Rules
-	Strategy  strategy.Strategy
+	Model     twin.Program      `json:",omitzero"` // its net and its samples
+	Rules     twin.Rules        `json:",omitzero"`
+	Strategy  strategy.Strategy `json:",omitzero"`
 	Epochs    int
 	Tests     int           // test rows
 	Rest      time.Duration // of a worker behind each step
 	Every     time.Duration // between two checkpoints
+	Hook      time.Duration // how long the hook of an epoch's end takes before it acts, and behind
 	Deltas    int           `json:",omitempty"` // incremental checkpoints behind a full one
+	Journal   bool          `json:",omitempty"` // servers have one: one that is asked to end comes back alone
 	EvalEvery int           `json:",omitempty"`
 	Patience  int           `json:",omitempty"` // of EarlyStopping, none if 0
 	Plateau   int           `json:",omitempty"` // the evaluations after which the rate falls, none if 0
+	Worse     bool          `json:",omitempty"` // from the second epoch on labels have another sign
+	User      int           `json:",omitempty"` // bytes that the program keeps in checkpoints
 	Period    string        `json:",omitempty"` // how an epoch ends its period: "shrink" or "batch", none if empty
 	Unseen    uint32        `json:",omitempty"` // of the rows that are dropped then
 	Publishes bool          `json:",omitempty"` // a base or a delta at each epoch's end
 	Reloads   bool          `json:",omitempty"` // an epoch's end begins with a save that is loaded
-	Hook      time.Duration // how long the hook of an epoch's end takes before it acts, and behind
 	Sharded   bool          `json:",omitempty"`
-	Lives     []Life
+	Lives     []Life        `json:",omitempty"`
 }
 
 // Life is one start of all roles, until the last of them has ended.
@@ -101,6 +104,9 @@ func (p Program) counted() bool {
 			p.Strategy.Weighting != strategy.WeightPushes
 	}
 	merges := p.Strategy.GradientMerge.KSteps > 1 && !p.Strategy.GradientMerge.Sum
+	if p.Unseen > 0 && !p.all(p.inStep) { // lines of a worker that is away are dropped
+		return false
+	}
 	return p.Model.Net.Ledger && !merges && p.Plateau == 0 && p.Patience == 0 && !slices.ContainsFunc(p.Lives, weighed)
 }
 
@@ -127,11 +133,10 @@ func (p Program) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "program %d: %d samples, %s, more %s\n  strategy %s\n  rules %s\n", p.Model.Seed, p.Model.Samples,
 		plain(p.Model.Net), plain(p.Model.More), plain(p.Strategy), plain(p.Rules))
-	fmt.Fprintf(&b, "  %d epochs, %d test rows, eval_every %d, patience %d, plateau %d, period %q, unseen %d\n",
-		p.Epochs, p.Tests, p.EvalEvery, p.Patience, p.Plateau, p.Period, p.Unseen)
-	fmt.Fprintf(&b, "  a step takes %v, a hook %v, a checkpoint comes every %v (deltas %d), sharded %t, publishes %t, "+
-		"reloads %t\n", p.Rest, p.Hook, p.Every, p.Deltas, p.Sharded, p.Publishes, p.Reloads)
-	for i, l := range p.Lives {
+	lives := p.Lives
+	p.Model, p.Rules, p.Strategy, p.Lives = twin.Program{}, twin.Rules{}, strategy.Strategy{}, nil
+	fmt.Fprintf(&b, "  %s\n", plain(p))
+	for i, l := range lives {
 		fmt.Fprintf(&b, "life %d: %d servers, %d workers, batch %d, threads %d, epochs %d\n", i, l.Servers, l.Workers,
 			l.Batch, max(1, l.Threads), p.epochs(l))
 		for _, s := range l.Strikes {

@@ -71,7 +71,7 @@ func TestWrongsThatDoNotCompileAreSeen(t *testing.T) {
 	}
 }
 
-// compiler finds the types of patched packages among those that the twin is built of.
+// compiler finds the types of patched packages among those that the twin and package jobs are built of.
 type compiler struct {
 	root     string
 	packages []listed
@@ -93,7 +93,7 @@ func newCompiler(t *testing.T) *compiler {
 		t.Fatal(err)
 	}
 	c := &compiler{root: root, files: token.NewFileSet()}
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles", ".")
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles", ".", "../jobs")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	for d := json.NewDecoder(strings.NewReader(string(out))); err == nil; {
