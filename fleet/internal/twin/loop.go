@@ -96,7 +96,9 @@ func (p Program) Rows(first, n int) *dataset.Dataset {
 	add(dataset.IDs("sample", 1), func(row dataset.Row, c, i int, _ example) { row.IDs(c)[0] = uint64(i) })
 	number("label", func(_ int, e example) float32 { return e.label })
 	for t, own := range p.Net.Tables {
-		add(dataset.IDs(own.feed(), own.Slots), func(row dataset.Row, c, _ int, e example) { copy(row.IDs(c), e.ids[t]) })
+		add(dataset.IDs(own.feed(), own.Slots), func(row dataset.Row, c, _ int, e example) {
+			copy(row.IDs(c), e.ids[t])
+		})
 		if own.Clicks {
 			number("clicks of "+own.Name, func(i int, _ example) float32 { return clicked(i) })
 		}

@@ -73,7 +73,7 @@ func TestMutants(t *testing.T) {
 		}
 		seeds, how := -2, ""
 		if *power > 0 {
-			seeds, how = find(t, root, "twin", "-overlay", overlay)
+			seeds, how = find(t, root, "twin", "TestJobs", "-overlay", overlay)
 		}
 		switch {
 		case *power == 0:

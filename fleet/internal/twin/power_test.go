@@ -20,7 +20,8 @@ var (
 )
 
 // TestPower puts wrongs back that the house once had, one after the other, each a file of testdata/power, into a copy
-// of the tree, and counts the seeds until TestJobs finds it there, for loop-….diff that of package jobs:
+// of the tree, and counts the seeds until TestJobs finds it there, for loop-….diff that of package jobs, for cut-….diff
+// TestCutsAmidTraining:
 //
 //	go test ./fleet/internal/twin -run TestPower -power 500 -timeout 2h -v
 //
@@ -48,11 +49,14 @@ func TestPower(t *testing.T) {
 				t.Fatalf("it no longer applies: %s", out)
 			}
 			defer func() { _, _ = run(t, tree, "git", "apply", "-C1", "-R", diff) }()
-			machine := "twin"
-			if strings.HasPrefix(name, "loop-") {
+			machine, test := "twin", "TestJobs"
+			switch kind, _, _ := strings.Cut(name, "-"); kind {
+			case "loop":
 				machine = "jobs"
+			case "cut":
+				test = "TestCutsAmidTraining"
 			}
-			if seeds, says := find(t, tree, machine); seeds == -2 {
+			if seeds, says := find(t, tree, machine, test); seeds == -2 {
 				t.Errorf("it doesn't build: %s", says)
 			} else if seeds < 0 {
 				t.Errorf("not found by %d seeds: %s", *power, says)
@@ -96,7 +100,7 @@ var found = regexp.MustCompile(`FLEET_SEED=(\d+): ([^\n]*)`)
 
 // find builds a machine that plays jobs in a tree, and says which seed is the first that fails, −1 where all pass, and −2
 // where it doesn't build.
-func find(t *testing.T, tree, machine string, flags ...string) (seed int, says string) {
+func find(t *testing.T, tree, machine, test string, flags ...string) (seed int, says string) {
 	t.Helper()
 	dir := t.TempDir()
 	defer os.RemoveAll(dir) // as soon as it has run
@@ -105,7 +109,7 @@ func find(t *testing.T, tree, machine string, flags ...string) (seed int, says s
 	if out, err := run(t, tree, "go", append(build, "./fleet/internal/"+machine)...); err != nil {
 		return -2, string(out)
 	}
-	cmd := exec.Command(binary, "-test.run", "^TestJobs$", "-first", "-shrink", "0", "-test.timeout", "20m")
+	cmd := exec.Command(binary, "-test.run", "^"+test+"$", "-first", "-shrink", "0", "-test.timeout", "20m")
 	cmd.Dir = filepath.Join(tree, "fleet/internal", machine)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("FLEET_SEEDS=0:%d", *power))
 	out, err := cmd.CombinedOutput()
