@@ -160,7 +160,7 @@ func TestEverySaveOptionActs(t *testing.T) {
 		"Shrink.Decay":    {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Decay: .5}}, 13, false},
 		"Shrink.MinScore": {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{MinScore: 1.5}}, 19, false},
 		"Name":            {with(base, func(o *fleet.SaveOptions) { o.Name = "day" }), 1, true}, // TestModelsAreSavedOnceByName
-		"Shrink.Period":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Name: "day"}, 26, false}, // refused there
+		"Shrink.Period":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Name: "day"}, 26, false},   // refused there
 		"Shrink.Unseen":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 1}}, 19, false},
 	}
 	trial.Covers(t, reflect.TypeFor[fleet.SaveOptions](), cases)

@@ -17,6 +17,7 @@ type others struct {
 	lost map[int]int // by worker that is gone: the first epoch that ended without it
 	// epochs that the job has ended: a worker that was lost trains those of them that it lacks alone
 	front  int
+	epochs int  // of the job
 	lag    bool // a worker lacked some
 	leads  bool
 	lowest bool // of the living workers, which may set the rate
@@ -42,7 +43,7 @@ func (o *others) look(words []word, at []int, me int, mine kind) (lacking bool) 
 		}
 		o.front = max(o.front, w.Front, w.Epoch)
 	}
-	o.lag = slices.ContainsFunc(words, func(w word) bool { return w.Kind == meets && w.Epoch < o.front })
+	o.lag = slices.ContainsFunc(words, func(w word) bool { return w.Kind == meets && w.Epoch < min(o.front, o.epochs) })
 	o.leads, o.lowest = at[knows] == me, at[0] == me
 	return slices.ContainsFunc(words, func(w word) bool { return w.Known < most })
 }
