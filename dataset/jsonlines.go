@@ -23,8 +23,8 @@ import (
 // The values of a column are divided evenly over its fields: a field of several values is an array, of any depth. The
 // field of a varying column has any number of values, and its Separator splits texts. A number may be quoted, true is 1
 // and false is 0, and hashing uses the text of a value. null, an empty text and an absent field are missing values; a
-// varying column skips them. Names are matched as in package encoding/json: exactly or, failing that, ignoring case;
-// the last of several matches counts.
+// varying column skips them. Names are matched exactly or, in lines without such a name, ignoring case. The last of
+// several matches counts.
 type JSONLines struct {
 	// NAs are more texts that mean a missing value; see [UsualNAs].
 	NAs []string

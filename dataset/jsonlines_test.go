@@ -42,7 +42,7 @@ func (f slowJSON) ParseLine(line []byte, row Row) error {
 	return nil
 }
 
-// fieldsOf are the fields of the schema as they stand in a line, by package encoding/json's rules for names.
+// fieldsOf are the fields of the schema as they stand in a line: those of their name and, where there is none, by package encoding/json's rules.
 func (f slowJSON) fieldsOf(line []byte) (map[string][]byte, error) {
 	var members []reflect.StructField
 	var names []string
@@ -54,12 +54,19 @@ func (f slowJSON) fieldsOf(line []byte) (map[string][]byte, error) {
 		}
 	}
 	object := reflect.New(reflect.StructOf(members))
+	var exact map[string]json.RawMessage
 	if err := json.Unmarshal(line, object.Interface()); err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(line, &exact); err != nil {
 		return nil, err
 	}
 	texts := map[string][]byte{}
 	for i, name := range names {
 		texts[name] = object.Elem().Field(i).Bytes()
+		if text, ok := exact[name]; ok {
+			texts[name] = text
+		}
 	}
 	return texts, nil
 }
@@ -142,7 +149,7 @@ var jsonTexts = []string{
 	`{,}`, `{"x":1,}`, `{x:1}`, `{"x" 1}`, `{"x":[1,]}`, `{"x":[,1]}`, `{"x":[1 2]}`, `{"x":{"x":1,}}`, `{"other":{"x":[{}]}}`, `{"x":tru}`, `{"x":nulll}`,
 	`{"x":[1,2,3]}`, `{"y":[1,2]}`, `{"y":[]}`, `{"y":{}}`, `{"y":[{"x":1}]}`, `{"n":1.5}`, "{\"x\"\r:\v1}", " \t{ \"y\"\t: 1\r, \"x\" :null } \r", `{"x":1}` + "\x00",
 	`{"other":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + `}`, `{"other":` + strings.Repeat("[", 10000) + strings.Repeat("]", 10000) + `}`,
-	`{"a":` + strings.Repeat(`{"":[`, 5000) + strings.Repeat("]}", 5000) + `}`, `[{"x":1}]`, `{}`, `{"x":"` + strings.Repeat("1", 100) + `"}`,
+	`{"a":` + strings.Repeat(`{"":[`, 5000) + strings.Repeat("]}", 5000) + `}`, `[{"x":1}]`, `{}`, `{"x":1,"X":2}`, `{"X":2,"x":1}`, `{"x":"` + strings.Repeat("1", 100) + `"}`,
 }
 
 // TestJSONLinesAsEncodingJSON: lines are rows, or are refused, as package encoding/json has it, with the same message, also behind lines with
@@ -193,7 +200,7 @@ func sameJSON(t *testing.T, fast Parser, line string) {
 	}
 }
 
-// TestJSONNames: a field may have any name.
+// TestJSONNames: a field may have any name, and one that differs in case counts only in lines without the field's own.
 func TestJSONNames(t *testing.T) {
 	var fields, pairs []string
 	for _, name := range []string{"", "-", "a,b", "a,omitempty", `"quoted"`, `back\slash`, "price (€)", "`", "'", "\x00", "日本"} {
@@ -213,5 +220,10 @@ func TestJSONNames(t *testing.T) {
 		if x != float32(i) {
 			t.Errorf("%q is %v", fields[i], x)
 		}
+	}
+	lines := `{"Id":1,"id":3}` + "\n" + `{"id":3,"Id":1}` + "\n" + `{"id":3,"ID":4}` + "\n"
+	rows, err = FromReader(strings.NewReader(lines), "text", JSONLines{Schema: []CSVColumn{{Column: Ints("Id")}}}).Table(t.Context())
+	if got := fmt.Sprint(rows.Ints(0)); err != nil || got != "[1 1 4]" {
+		t.Errorf("Id is %s, %v, want [1 1 4]", got, err)
 	}
 }

@@ -19,7 +19,7 @@ type names struct {
 // name is a name that was seen.
 type name struct {
 	quoted string // as it is written, with its quotes
-	number int    // of the wanted member, or the constant other
+	number int    // of the wanted member, plus their count if the case differs, or the constant other
 	next   int    // the name that last followed it, in met; 0 if none has
 }
 
@@ -89,7 +89,7 @@ func (n *names) find(quoted []byte) int {
 	if !known {
 		found := name{quoted: string(quoted), number: n.look(string(Unescape(nil, quoted[1:len(quoted)-1])))}
 		if found.number >= 0 {
-			n.had[found.number] = true
+			n.had[found.number%len(n.had)] = true
 		}
 		if len(quoted) > longestMet || len(n.met) == mostMet {
 			return found.number
@@ -110,7 +110,7 @@ func (n *names) look(name string) int {
 	}
 	if n.folded != nil {
 		if number, ok := n.folded[fold(name)]; ok {
-			return number
+			return number + len(n.had)
 		}
 	}
 	return other

@@ -8,20 +8,25 @@ import (
 // Reader reads objects of which some members are wanted. One goroutine may use it at a time.
 type Reader struct {
 	names  names
-	values []Value
+	values []Value // of the wanted members, then of those whose names differ in case
 	other  Value
 	of     []byte
 }
 
 // NewReader returns a reader of the members named by wanted. With anyCase, a name that is none of these matches the
-// first that differs in case only.
+// first that differs in case only, in objects that don't have that one.
 func NewReader(wanted []string, anyCase bool) *Reader {
-	return &Reader{names: newNames(wanted, anyCase), values: make([]Value, len(wanted))}
+	return &Reader{names: newNames(wanted, anyCase), values: make([]Value, 2*len(wanted))}
 }
 
 // Value returns the last object's value of wanted member number: the last one, if the object has several. It points
 // into the text.
-func (r *Reader) Value(number int) Value { return r.values[number] }
+func (r *Reader) Value(number int) Value {
+	if v := r.values[number]; v.Kind != Absent {
+		return v
+	}
+	return r.values[number+len(r.values)/2]
+}
 
 // Other returns the last object's first member with a name that is not wanted; v is Absent if there is none. The name
 // is as written.
