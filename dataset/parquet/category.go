@@ -1,6 +1,7 @@
 package parquet
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/parquet-go/parquet-go"
@@ -20,16 +21,29 @@ func (u *use) category(v *parquet.Value) int64 {
 	return *id
 }
 
-// token returns the text of a value to be hashed: its text, an integer in decimal digits, or another number as
-// HashNumbers writes it; "" for null. It is valid until the next call.
+// token returns the text of a value to be hashed: its text, an integer in decimal digits, a decimal with all of its
+// digits, or another number as HashNumbers writes it; "" for null. It is valid until the next call.
 func (u *use) token(v *parquet.Value) []byte {
 	u.digits = u.digits[:0]
 	switch kind := v.Kind(); {
 	case v.IsNull():
-	case u.numbers && isText(kind):
+	case u.of == text && u.numbers:
 		u.digits = categories.AppendNumber(u.digits, v.ByteArray())
-	case isText(kind):
+	case u.of == text:
 		return v.ByteArray()
+	case u.of == uuid:
+		b := v.ByteArray()
+		u.digits = fmt.Appendf(u.digits, "%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+	case u.of == decimal && u.numbers:
+		u.digits = categories.AppendNumber(u.digits, u.appendDecimal(u.digits, v))
+	case u.of == decimal:
+		u.digits = u.appendDecimal(u.digits, v)
+	case u.of == half:
+		u.digits = appendFloat(u.digits, fromHalf(v), 64)
+	case kind == parquet.Float:
+		u.digits = appendFloat(u.digits, float64(v.Float()), 32)
+	case kind == parquet.Double:
+		u.digits = appendFloat(u.digits, v.Double(), 64)
 	case kind == parquet.Int32 && u.unsigned:
 		u.digits = strconv.AppendUint(u.digits, uint64(v.Uint32()), 10)
 	case kind == parquet.Int32:
@@ -38,12 +52,13 @@ func (u *use) token(v *parquet.Value) []byte {
 		u.digits = strconv.AppendUint(u.digits, v.Uint64(), 10)
 	case kind == parquet.Int64:
 		u.digits = strconv.AppendInt(u.digits, v.Int64(), 10)
-	case kind == parquet.Float:
-		u.digits = categories.AppendNumber(u.digits, strconv.AppendFloat(u.digits, float64(v.Float()), 'g', -1, 32))
-	case kind == parquet.Double:
-		u.digits = categories.AppendNumber(u.digits, strconv.AppendFloat(u.digits, v.Double(), 'g', -1, 64))
-	default:
-		u.digits = append(u.digits, v.String()...)
+	case kind == parquet.Boolean:
+		u.digits = strconv.AppendBool(u.digits, v.Boolean())
 	}
 	return u.digits
+}
+
+// appendFloat appends a floating point number of so many bits as HashNumbers writes it.
+func appendFloat(b []byte, x float64, bits int) []byte {
+	return categories.AppendNumber(b, strconv.AppendFloat(b, x, 'g', -1, bits))
 }

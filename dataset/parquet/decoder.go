@@ -88,7 +88,7 @@ func (d *decoder) bad(err error) error {
 		bad.File, bad.Line = d.file.path, d.place()
 		return fmt.Errorf("dataset: bad row: %w", bad)
 	}
-	return fmt.Errorf("dataset: %s:%d: %w%s", d.file.path, d.place(), err, d.file.advice)
+	return fmt.Errorf("dataset: %s:%d: %w", d.file.path, d.place(), err)
 }
 
 // close releases the pages of a group.

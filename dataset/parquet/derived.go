@@ -98,7 +98,7 @@ func (u *use) read() error {
 		return err
 	case v.IsNull():
 		u.text = nil
-	case u.unit > 0 && u.source.Time:
+	case u.unit > 0:
 		u.text = derived.AppendTime(u.text[:0], u.instant(v), u.source.Layout)
 	default:
 		u.text = append(u.text[:0], u.token(v)...)
@@ -112,9 +112,13 @@ const day = 24 * time.Hour
 // instant returns the time of a value, which counts the column's unit since 1970.
 func (u *use) instant(v *parquet.Value) time.Time {
 	n := int64(0)
-	if v.Kind() == parquet.Int32 {
+	switch v.Kind() {
+	case parquet.Int96: // nanoseconds of a day, and the Julian day, of which 2440588 is that of 1970
+		i := v.Int96()
+		return time.Unix((int64(i[2])-2440588)*86400, int64(i[1])<<32|int64(i[0])).UTC()
+	case parquet.Int32:
 		n = int64(v.Int32())
-	} else {
+	default:
 		n = v.Int64()
 	}
 	if u.unit == day {
@@ -128,6 +132,9 @@ func (u *use) instant(v *parquet.Value) time.Time {
 func unitOf(t parquet.Type) time.Duration {
 	logical := t.LogicalType()
 	if logical == nil {
+		if t.Kind() == parquet.Int96 {
+			return time.Nanosecond
+		}
 		return 0
 	}
 	switch of := logical.Value.(type) {
@@ -142,16 +149,19 @@ func unitOf(t parquet.Type) time.Duration {
 }
 
 // checkSource returns an error if derived fields can't be computed from the column.
-func (u *use) checkSource(t parquet.Type) error {
-	switch float := t.Kind() == parquet.Float || t.Kind() == parquet.Double; {
+func (u *use) checkSource(is any, float bool) error {
+	switch {
 	case u.unit > 0 && u.source.Cross:
 		return fmt.Errorf("column %q holds %v, and a cross is of texts, as which lines may write times in many ways: "+
-			"cross its parts, such as its Hour or its Day", u.field, t)
+			"cross its parts, such as its Hour or its Day", u.field, is)
+	case u.unit > 0 && !u.source.Time:
+		return fmt.Errorf("column %q holds %v, and Buckets are of numbers, which lines may count in other units: make "+
+			"Buckets of a part of it, such as its Seconds", u.field, is)
 	case u.list:
 		return fmt.Errorf("column %q is a list, and a derived field is made of one value", u.field)
 	case float && u.source.Cross:
 		return fmt.Errorf("column %q holds %v, and a cross is of texts, which lines may write as 3 or 3.0: write it "+
-			"as integers or text, or cross its Buckets", u.field, t)
+			"as integers or text, or cross its Buckets", u.field, is)
 	}
 	return nil
 }

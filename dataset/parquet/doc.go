@@ -17,6 +17,7 @@
 //	cutter.go    parts of files: row groups, or some rows of a large one
 //	decoder.go   rows of parts
 //	use.go       the use of a file's column
+//	types.go     which types are read, and as what
 //	category.go  ids of text
 //	derived.go   fields computed from others
 //	values.go    a column's values, one after the other

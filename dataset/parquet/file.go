@@ -24,7 +24,6 @@ type file struct {
 	groups  []parquet.RowGroup
 	uses    []use // of its columns
 	made    func() derivation
-	advice  string // for pages that can't be read
 	holders atomic.Int32
 }
 
@@ -72,22 +71,25 @@ func (f *file) look(at io.ReaderAt, size int64) error {
 		return err
 	}
 	f.groups = parsed.RowGroups()
+	leaves := leavesOf(parsed)
 	for i := range f.uses {
-		if err := f.uses[i].find(parsed.Schema()); err != nil {
+		if err := f.uses[i].find(parsed.Schema(), leaves); err != nil {
 			return err
 		}
 	}
 	return f.checkPages(parsed, io.NewSectionReader(at, 0, size))
 }
 
-// checkPages returns an error for pages that the library is known to read wrongly (v0.32.0): booleans in runs written
-// by another program, which it reads as whole bytes. For pages that it can't read, advice gets the alternative.
+// checkPages returns an error for pages that the library is known to read wrongly (v0.32.0): those packed by LZ4_RAW,
+// of which it may take what was in its buffer before, and booleans in runs written by another program, which it reads
+// as whole bytes.
 func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 	for _, group := range parsed.Metadata().RowGroups {
 		for _, u := range f.uses {
 			chunk := &group.Columns[u.leaf].MetaData
 			if chunk.Codec == format.Lz4 || chunk.Codec == format.Lz4Raw {
-				f.advice = " (not all that is packed by lz4 can be read: write it with zstd, snappy or gzip)"
+				return fmt.Errorf("column %q is compressed by %v, which can't be read: write it with zstd, snappy or "+
+					"gzip", u.field, chunk.Codec)
 			}
 			if chunk.Type != format.Boolean || chunk.NumValues == 0 || strings.HasPrefix(parsed.Metadata().CreatedBy,
 				library) {

@@ -22,9 +22,11 @@ type Files struct {
 	Derived []dataset.Derived
 	// Schema maps a file's columns, named in Fields, to columns of rows. A name is a path with dots, or the first part
 	// of a path that leads to a single column, such as a list's. The values of a column are divided evenly over its
-	// fields: a field of several values is a list. Numbers are converted to the column's type if they fit, booleans
-	// become 1 and 0, and text is hashed. [dataset.JSONLines] with the same Schema, Derived and Missing gives the same
-	// rows for the same values as text; use it as the format of lines that a model is served with.
+	// fields: a field of several values is a list. Numbers and decimals are converted to the column's type if they fit,
+	// booleans become 1 and 0, and text is hashed. Times and dates are numbers of their unit since 1970, those of INT96
+	// nanoseconds. They are not hashed: a Derived field of them is. [dataset.JSONLines] with the same Schema, Derived
+	// and Missing gives the same rows for the same values as text; use it as the format of lines that a model is served
+	// with.
 	Schema []dataset.CSVColumn
 	// Threads is how many goroutines decode rows, as in [dataset.Files]: 0 means the number of cores (GOMAXPROCS) while
 	// rows are loaded into memory, and 1 otherwise. The order of rows is that of the files in any case. Each goroutine

@@ -191,7 +191,7 @@ func TestRefused(t *testing.T) {
 	good := odd{Null: new(int64(3)), Half: 2, Minus: 1, Big: 1, Text: "a", List: []float32{1, 2}, NaN: float32(math.NaN()), When: 1700000000000001}
 	bad := good
 	bad.Inf = math.Inf(-1)
-	bad.Far, bad.Null, bad.Half, bad.Minus, bad.Big, bad.List = 1e39, nil, 1.5, -1, math.MaxUint64, []float32{1, 2, 3}
+	bad.Far, bad.Null, bad.Half, bad.Minus, bad.Big, bad.List, bad.Money = 1e39, nil, 1.5, -1, math.MaxUint64, []float32{1, 2, 3}, 7
 	whole := written(t, []odd{good, bad}, 10)
 	files := fstest.MapFS{"f": {Data: whole}, "text": {Data: []byte("a,b\n1,2\n")}, "cut": {Data: whole[:len(whole)/2]}}
 	column := func(c dataset.Column, fields ...string) []dataset.CSVColumn {
@@ -217,7 +217,7 @@ func TestRefused(t *testing.T) {
 		"text":            {Files{Schema: column(ints, "text")}, `dataset: f: column "text" holds STRING: give its CSVColumn a Hash`},
 		"a longer list":   {Files{Schema: column(dataset.Floats("x", 2), "list")}, "f:2: field list: want 2 values, not more, got 3"},
 		"a shorter list":  {Files{Schema: column(dataset.Floats("x", 3), "list")}, "f:1: field list: want 3 values, got 2"},
-		"a decimal":       {Files{Schema: column(ints, "money")}, `f: column "money" holds`},
+		"a decimal":       {Files{Schema: column(ints, "money")}, "f:2: field money: want an integer in the range of int64, got 0.07"},
 		"a deep list":     {Files{Schema: column(dataset.Varying(ints), "deep")}, `f: column "deep" is a list of lists`},
 		"not a number":    {Files{Schema: column(floats, "nan")}, "f:1: field nan: want a finite number, or null for a missing one, got NaN"},
 		"infinity":        {Files{Schema: column(floats, "inf")}, "f:2: field inf: want a finite number, or null for a missing one, got -Inf"},

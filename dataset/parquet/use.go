@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 	"gorgonia.org/tensor"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -25,7 +24,9 @@ type use struct {
 	values
 	field    string
 	leaf     int  // the column's number in the file
+	of       form // what its values are
 	unsigned bool // its integers are unsigned
+	decimals int  // of a decimal: how many of its digits are behind the point
 	list     bool // a row may have any number of its values
 	column   int  // of the rows; place is its first value there
 	place    int
@@ -118,17 +119,15 @@ func parse(text string, kind tensor.Dtype) (n number, err error) {
 }
 
 // find finds the column in a file.
-func (u *use) find(s *parquet.Schema) error {
+func (u *use) find(s *parquet.Schema, leaves []leaf) error {
 	var found []string
-	for _, path := range s.Columns() {
+	for i, path := range s.Columns() {
 		if strings.Join(path, ".") == u.field {
-			found = []string{u.field}
-			u.include(s, path)
+			found, u.leaf = []string{u.field}, i
 			break
 		}
 		if path[0] == u.field {
-			found = append(found, strings.Join(path, "."))
-			u.include(s, path)
+			found, u.leaf = append(found, strings.Join(path, ".")), i
 		}
 	}
 	switch len(found) {
@@ -139,54 +138,10 @@ func (u *use) find(s *parquet.Schema) error {
 		}
 		return fmt.Errorf("there is no column %q, only %q", u.field, all)
 	case 1:
-		return u.check(s)
+		return u.check(leaves[u.leaf])
 	}
 	return fmt.Errorf("%q is several columns, %q: name one of them", u.field, found)
 }
-
-func (u *use) include(s *parquet.Schema, path []string) {
-	leaf, _ := s.Lookup(path...)
-	u.leaf = leaf.ColumnIndex
-}
-
-// check returns an error if the column's type can't be converted to the wanted one.
-func (u *use) check(s *parquet.Schema) error {
-	leaf, _ := s.Lookup(s.Columns()[u.leaf]...)
-	t := leaf.Node.Type()
-	decimal, instant := false, false
-	u.unsigned, u.list, u.unit = false, leaf.MaxRepetitionLevel > 0, unitOf(t)
-	if logical := t.LogicalType(); logical != nil {
-		integer, ok := logical.Value.(*format.IntType)
-		u.unsigned = ok && !integer.IsSigned
-		switch logical.Value.(type) {
-		case *format.DecimalType:
-			decimal = true
-		case *format.TimestampType, *format.TimeType:
-			instant = true
-		}
-	}
-	text := isText(t.Kind())
-	switch {
-	case decimal, t.Kind() == parquet.Int96:
-		return fmt.Errorf("column %q holds %v, which no column of rows can: write it as numbers", u.field, t)
-	case u.source != nil:
-		return u.checkSource(t)
-	case text && u.hash.Height == 0 && u.texts == nil:
-		return fmt.Errorf("column %q holds %v: give its CSVColumn a Hash, to make ids of it, or Values, or write it "+
-			"as numbers", u.field, t)
-	case instant && u.kind == tensor.Float32:
-		return fmt.Errorf("column %q holds %v, which float32 rounds to minutes: read it as Ints, or make what "+
-			"matters of it, such as the hour (Files.Derived)", u.field, t)
-	case (t.Kind() == parquet.Float || t.Kind() == parquet.Double) && u.hash.Height > 0 && !u.numbers:
-		return fmt.Errorf("column %q holds %v, and Hash makes ids of text, which lines may write as 3 or 3.0: set "+
-			"HashNumbers of its CSVColumn, or write it as integers or text", u.field, t)
-	case leaf.MaxRepetitionLevel > 1:
-		return fmt.Errorf("column %q is a list of lists: want a number, a text, or a list", u.field)
-	}
-	return nil
-}
-
-func isText(k parquet.Kind) bool { return k == parquet.ByteArray || k == parquet.FixedLenByteArray }
 
 // fill sets the row's values of the column.
 func (u *use) fill(row dataset.Row) error {
@@ -260,7 +215,7 @@ func (u *use) set(row dataset.Row, n int, v *parquet.Value) error {
 	if len(u.separator) > 0 && (u.hash.Height > 0 || u.texts != nil) {
 		return u.part(row, u.token(v))
 	}
-	missing := v.IsNull() || isText(v.Kind()) && len(v.ByteArray()) == 0 // like an empty text of a line
+	missing := v.IsNull() || u.of == text && len(v.ByteArray()) == 0 // like an empty text of a line
 	if missing && u.size == 0 {
 		return nil
 	}
@@ -341,8 +296,14 @@ func (u *use) number(v *parquet.Value, missing bool) (number, error) {
 		return number{}, u.bad("a number", "null")
 	case u.texts != nil:
 		return u.numbered(u.token(v))
+	case u.of == decimal:
+		return u.fromDecimal(v)
+	case u.of == half:
+		return u.fromFloat(fromHalf(v))
 	}
 	switch v.Kind() {
+	case parquet.Int96:
+		return u.fromInt96(v)
 	case parquet.Float:
 		return u.fromFloat(float64(v.Float()))
 	case parquet.Double:
@@ -377,9 +338,11 @@ func (u *use) numbered(text []byte) (number, error) {
 	return u.fromInt(int64(n))
 }
 
+const wantID = "an id, from 0 to 18446744073709551615"
+
 func (u *use) fromInt(i int64) (number, error) {
 	if i < 0 && u.kind == tensor.Uint64 {
-		return number{}, u.bad("an id, from 0 to 18446744073709551615", fmt.Sprint(i))
+		return number{}, u.bad(wantID, fmt.Sprint(i))
 	}
 	return number{float32(i), i, uint64(i)}, nil
 }

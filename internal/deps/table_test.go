@@ -11,7 +11,7 @@ var house = map[string][]string{
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
 	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics"},
-	"dataset/parquet": {"dataset", "internal/categories", "internal/derived", "internal/files"},
+	"dataset/parquet": {"dataset", "internal/categories", "internal/derived", "internal/files", "internal/kernels"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
