@@ -18,7 +18,7 @@ import (
 type Criteo struct {
 	// Dense is the scaling of counts; MinMax by default.
 	Dense CriteoDense
-	// Height is the number of ids; 1,000,001 when 0.
+	// Height is the number of ids, at most 2³²; 1,000,001 when 0.
 	Height int64
 }
 
@@ -46,8 +46,9 @@ var (
 
 // Columns returns dense_input, C and label.
 func (c Criteo) Columns() ([]Column, error) {
-	if c.Height < 0 {
-		return nil, fmt.Errorf("%w Criteo.Height is %d: want 1 or more, or 0 for %d", ErrOption, c.Height, criteoHeight)
+	if c.Height < 0 || c.Height > maxHash {
+		return nil, fmt.Errorf("%w Criteo.Height is %d: want 1 to %d, or 0 for %d", ErrOption, c.Height, int64(maxHash),
+			criteoHeight)
 	}
 	if c.Dense != MinMax && c.Dense != Log1p {
 		return nil, fmt.Errorf("%w Criteo.Dense is %d: want MinMax or Log1p", ErrOption, c.Dense)

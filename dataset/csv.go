@@ -57,10 +57,11 @@ type CSVColumn struct {
 	Column
 	// Fields has the name of a field for each value of the column; nil is one field with the column's name.
 	Fields []string
-	// Hash, if not 0, makes text an id: HashID(field, text, Hash). A missing value is hashed as "".
+	// Hash, if not 0, makes text an id: HashID(field, text, Hash). A missing value is hashed as "". At most 2³².
 	Hash int64
 	// HashNumbers makes Hash treat a text that is a number by its value: 3, 3.0 and 3e0 are one category, hashed as
-	// "3". By default the text itself is hashed. Floating point numbers in Parquet have no text, so package
+	// "3". Integers of any size count by all digits, other numbers by their float64. By default the text itself is
+	// hashed. Floating point numbers in Parquet have no text, so package
 	// dataset/parquet requires HashNumbers to hash them.
 	HashNumbers bool
 	// Missing is the number for missing values; "" means the format's Missing. In a column of Floats it may be "NaN".
@@ -182,8 +183,9 @@ func (c CSVColumn) checkValues() error {
 	if err := c.Column.check(); err != nil {
 		return err
 	}
-	if c.Hash < 0 || c.Hash > 0 && c.kind() == floatKind {
-		return fmt.Errorf("%w %q: Hash is %d; want 1 or more, and a column of Ints or IDs", ErrColumn, c.Name, c.Hash)
+	if c.Hash < 0 || c.Hash > maxHash || c.Hash > 0 && c.kind() == floatKind {
+		return fmt.Errorf("%w %q: Hash is %d; want 1 to %d, since ids are sums of 32 bits, and a column of Ints or IDs",
+			ErrColumn, c.Name, c.Hash, int64(maxHash))
 	}
 	if c.Separator != "" && !c.Varying {
 		return fmt.Errorf("%w %q: Separator is %q, and the column is not Varying, which has any number of values",

@@ -267,6 +267,9 @@ func TestWrongFormats(t *testing.T) {
 		want   error
 	}{
 		"criteo height":     {Criteo{Height: -1}, ErrOption},
+		"criteo wide":       {Criteo{Height: 1<<32 + 1}, ErrOption},
+		"csv wide hash":     {CSV{Schema: []CSVColumn{{Column: Ints("a"), Hash: 1<<32 + 1}}}, ErrColumn},
+		"json wide hash":    {JSONLines{Schema: []CSVColumn{{Column: IDs("a"), Hash: 1<<32 + 1}}}, ErrColumn},
 		"criteo dense":      {Criteo{Dense: 2}, ErrOption},
 		"no slots":          {SlotText{}, ErrColumn},
 		"slot twice":        {SlotText{Slots: []SlotColumn{{Column: Ints("a")}, {Column: Ints("b"), Slots: []string{"a"}}}}, ErrColumn},

@@ -23,7 +23,7 @@ func toyFormat() dataset.CSV {
 	return dataset.CSV{Comma: ';', NA: "NA", Fields: []string{"a0", "a1", "b", "c", "x0", "x1", "x2", "x3", "late"}, Schema: []dataset.CSVColumn{
 		{Column: dataset.Ints("a", 2), Fields: []string{"a0", "a1"}, Hash: 50},
 		{Column: dataset.Ints("b"), Missing: "7"},
-		{Column: dataset.IDs("c"), Hash: 1 << 40},
+		{Column: dataset.IDs("c"), Hash: 1 << 32},
 		{Column: dataset.Floats("x", 4), Fields: []string{"x0", "x1", "x2", "x3"}, Missing: "-1"},
 		{Column: dataset.Floats("label"), Fields: []string{"late"}},
 	}}

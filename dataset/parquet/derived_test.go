@@ -67,7 +67,7 @@ func TestDerivedIsThatOfLines(t *testing.T) {
 		{Fields: []string{"hour", "minute", "weekday", "month", "year", "gate"}, Column: dataset.Ints("x", 6)},
 		{Fields: []string{"when", "spark hour", "spark seconds"}, Column: dataset.Ints("x", 3)},
 		{Fields: []string{"bucket", "year"}, Column: dataset.Floats("x", 2), Missing: "-1", Scale: []dataset.Scaling{{Std: 2}, {Mean: 1970}}},
-		{Fields: []string{"cross", "bucket", "origin"}, Column: dataset.Ints("x", 3), Hash: 1 << 40},
+		{Fields: []string{"cross", "bucket", "origin"}, Column: dataset.Ints("x", 3), Hash: 1 << 32},
 	} {
 		schema := []dataset.CSVColumn{c}
 		want := outcome(t.Context(), dataset.FromReader(strings.NewReader(lines.String()), "lines", dataset.JSONLines{Derived: derived, Schema: schema}))

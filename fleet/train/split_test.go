@@ -25,7 +25,7 @@ func visits(t *testing.T, n int) train.Files {
 		t.Fatal(err)
 	}
 	return train.Files{Paths: []string{file}, Format: dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Ints("id")},
-		{Column: dataset.Ints("day")}, {Column: dataset.Ints("user"), Hash: 1 << 40}}}}
+		{Column: dataset.Ints("day")}, {Column: dataset.Ints("user"), Hash: 1 << 32}}}}
 }
 
 // columnOf are the values of a column of Ints.
