@@ -8,6 +8,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -286,10 +287,74 @@ func TestWritersRefuse(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.format, err, c.want)
 		}
 	}
+	for twice, want := range map[int]string{1: `Words has "a" for the ids 0 and 1`, 5: "<nil>"} {
+		words := []string{"a", "", "", "b"}
+		if twice < len(words) {
+			words[twice] = "a"
+		}
+		f, rows := weights.Word2Vec{Words: words, Text: true}, rowsOf(weights.Row{ID: 3, W: one.W})
+		_, failed := all(f.Read(strings.NewReader("1 2\nb 1 2\n")))
+		if err := f.Write(io.Discard, rows); !strings.Contains(fmt.Sprint(err), want) || !strings.Contains(fmt.Sprint(failed), want) {
+			t.Errorf("%q: %v, %v, want %s", words, err, failed, want)
+		}
+	}
 	for _, word := range []string{"", "two words", "a\n", strings.Repeat("x", 1<<17)} {
 		err := weights.Word2Vec{Words: []string{"", word}}.Write(io.Discard, rowsOf(one))
 		if err == nil || !strings.Contains(err.Error(), "no space and no line end") {
 			t.Errorf("the word %.10q: %v", word, err)
+		}
+	}
+}
+
+// drawn is a word of few odd pieces, which is often another's too.
+func drawn(r *rand.Rand) string {
+	pieces := []string{"a", "b", "A", "1", "2", " ", "\t", "\n", "\r", "\x00", "\xff", "é", "e\u0301", "\u2028", "\ufeff", `"`, `\`, "/", "..", ".ids", ".npy",
+		"__metadata__", "'", ",", "×"}
+	word := ""
+	for range r.IntN(4) {
+		word += pieces[r.IntN(len(pieces))]
+	}
+	return word
+}
+
+// TestWordsAndNamesComeBack: what a format writes without an error, its reader gives back, whatever the words of ids and the name of the rows.
+func TestWordsAndNamesComeBack(t *testing.T) {
+	r, written := rand.New(rand.NewPCG(1, 1)), map[string]int{}
+	for range law.Tries(240) {
+		name, words, rows := drawn(r), make([]string, 1+r.IntN(5)), []weights.Row{}
+		for i := range words {
+			if words[i] = drawn(r); r.IntN(4) > 0 {
+				rows = append(rows, weights.Row{ID: uint64(i), W: []float32{float32(i), 2}})
+			}
+		}
+		for format, do := range map[string]func(io.Writer, iter.Seq2[weights.Row, error]) error{
+			"words.bin": weights.Word2Vec{Words: words}.Write, "words.txt": weights.Word2Vec{Words: words, Text: true}.Write,
+			"rows.npz":         func(w io.Writer, r iter.Seq2[weights.Row, error]) error { return weights.WriteNPZ(w, name, r) },
+			"rows.safetensors": func(w io.Writer, r iter.Seq2[weights.Row, error]) error { return weights.WriteSafetensors(w, name, r) },
+		} {
+			var file bytes.Buffer
+			if do(&file, rowsOf(rows...)) != nil {
+				continue
+			}
+			written[format]++
+			var got []weights.Row
+			var err error
+			if strings.HasPrefix(format, "words") {
+				got, err = all(weights.Word2Vec{Words: words, Text: format == "words.txt"}.Read(&file))
+			} else if f, failed := openBytes(t, format, file.Bytes()); failed != nil {
+				err = failed
+			} else {
+				got, err = all(f.Rows(name))
+				f.Close()
+			}
+			if err != nil || len(got) != len(rows) || len(rows) > 0 && !cmp.Equal(got, rows) {
+				t.Fatalf("%s, words %q, name %q: %v, %v, want %v", format, words, name, got, err, rows)
+			}
+		}
+	}
+	for format, n := range written {
+		if n < law.Tries(240)/8 {
+			t.Errorf("%s: only %d were written", format, n)
 		}
 	}
 }

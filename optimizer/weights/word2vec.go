@@ -19,8 +19,9 @@ import (
 type Word2Vec struct {
 	// Text selects the text form, with a line for each word. GloVe's format, which lacks the first line, is read too.
 	Text bool
-	// Words has the word of each id: the word of id 3 is Words[3]. An id without a word can't be written, and words of
-	// a file that are not in Words are skipped on reading. Nil means that a word is the id in decimal.
+	// Words has the word of each id: the word of id 3 is Words[3]. No word may be that of two ids. An id without a word
+	// can't be written, and words of a file that are not in Words are skipped on reading. Nil means that a word is the
+	// id in decimal.
 	Words []string
 }
 
@@ -39,6 +40,9 @@ func (f Word2Vec) Write(w io.Writer, rows iter.Seq2[Row, error]) error {
 }
 
 func (f Word2Vec) write(w io.Writer, s *spool) error {
+	if _, err := f.ids(); err != nil {
+		return err
+	}
 	out := bufio.NewWriterSize(w, 1<<16)
 	fmt.Fprintf(out, "%d %d\n", len(s.ids), s.dim) // out keeps the error
 	var line []byte
@@ -86,6 +90,18 @@ func (f Word2Vec) word(id uint64) (string, error) {
 	return word, nil
 }
 
+// ids returns the ids of Words.
+func (f Word2Vec) ids() (map[string]uint64, error) {
+	ids := map[string]uint64{}
+	for i, word := range f.Words {
+		if first, twice := ids[word]; twice && word != "" {
+			return nil, fmt.Errorf("Words has %.100q for the ids %d and %d: want each word once", word, first, i)
+		}
+		ids[word] = uint64(i)
+	}
+	return ids, nil
+}
+
 // maxWord bounds the bytes of a word.
 const maxWord = 1 << 16
 
@@ -99,12 +115,13 @@ func (f Word2Vec) String() string {
 // Read reads rows in the order of the file.
 func (f Word2Vec) Read(r io.Reader) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
-		ids := map[string]uint64{}
-		for i, word := range f.Words {
-			ids[word] = uint64(i)
+		ids, err := f.ids()
+		if err != nil {
+			yield(Row{}, fmt.Errorf("weights: reading %v: %w", f, err))
+			return
 		}
 		var refused error
-		err := f.each(r, func(word []byte, w []float32) error {
+		err = f.each(r, func(word []byte, w []float32) error {
 			id, known := ids[string(word)]
 			if f.Words == nil {
 				if id, refused = strconv.ParseUint(string(word), 10, 64); refused != nil {
