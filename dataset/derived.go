@@ -91,7 +91,7 @@ func checkDerived(all []Derived, schema []CSVColumn) error {
 			if n++; c.Varying || c.Width() != len(c.fields()) {
 				return fmt.Errorf("%w %q: derived field %q has one value a row", ErrColumn, c.Name, name)
 			}
-			if all[i].Part == "" && len(all[i].Buckets) == 0 && c.Hash == 0 {
+			if all[i].Part == "" && len(all[i].Buckets) == 0 && c.Hash == 0 && c.texts == nil {
 				return fmt.Errorf("%w %q: %q is a cross, which is a text: give the column a Hash", ErrColumn, c.Name,
 					name)
 			}

@@ -33,8 +33,8 @@ func (t *Texts) number(text []byte) int64 {
 }
 
 // WithTexts returns a [CSV] or [JSONLines] like f with an additional column of [Ints] that numbers the texts of a
-// field; the schema need not name the field. Use it to group rows by a field of which the schema has only a hash, such
-// as a carrier. A field missing in a JSON object has the text "".
+// field, a [Derived] one before one of the files; the schema need not name it. Use it to group rows by a field of which
+// the schema has only a hash, such as a carrier. A field missing in a JSON object has the text "".
 func WithTexts(f Format, field, column string) (Format, *Texts, error) {
 	t := &Texts{numbers: map[string]int64{}}
 	one := CSVColumn{Column: Ints(column), Fields: []string{field}, texts: t}

@@ -18,6 +18,7 @@ func TestWithTexts(t *testing.T) {
 		"a field with a hash":        {CSV{Schema: []CSVColumn{{Column: Ints("C"), Fields: []string{"carrier"}, Hash: 3}}}, "carrier,hour\nAA,3\nUA,4\nAA,5\n", "carrier", "AA UA AA"},
 		"a field beside the schema":  {CSV{Fields: []string{"carrier", "hour"}, Schema: []CSVColumn{{Column: Ints("hour")}}}, "AA,3\n\"U,A\",4\nNA,5\n", "carrier", "AA U,A NA"},
 		"a missing one":              {CSV{NA: "NA", Missing: "0", Schema: []CSVColumn{{Column: Ints("hour")}}}, "carrier,hour\nNA,3\n,4\nAA,NA\n", "hour", "3 4 NA"},
+		"a derived one":              {CSV{Derived: []Derived{{Name: "x", From: []string{"x", "h"}}}, Schema: []CSVColumn{{Column: Ints("h")}}}, "x,h\na,3\n,4\n", "x", "a×3 ×4"},
 		"numbers and words of JSON":  {JSONLines{Schema: []CSVColumn{{Column: Ints("hour")}}}, `{"hour":3,"of":true}` + "\n" + `{"hour":4,"of":"a\nb"}` + "\n" + `{"hour":5}`, "of", "true a\nb "},
 		"a number with its spelling": {JSONLines{Schema: []CSVColumn{{Column: Floats("x")}}}, `{"x":3}` + "\n" + `{"x":3.0}`, "x", "3 3.0"},
 	} {

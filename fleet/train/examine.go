@@ -22,12 +22,13 @@ type Examination struct {
 	Format dataset.Format
 	// Paths are files, patterns and directories, as in [Files].
 	Paths []string
-	// By is a field of CSV or JSONLines, or a column with one number per row: results are also given for each of its
-	// most common values. Empty means no groups.
+	// By is a field of CSV or JSONLines, a Derived one before one of the files, or, of other formats, a column with one
+	// number per row: results are also given for each of its most common values. Empty means no groups.
 	By string
 	// Importance measures how much worse the model is without the information of each field, by shuffling its values
-	// among at most 10,000 rows (Breiman, 2001). A field of CSV or JSONLines is shuffled wherever it is used, and a
-	// column of several fields also as a whole. Redundant fields each count little, since the others remain.
+	// among at most 10,000 rows (Breiman, 2001). A field of the files of CSV or JSONLines is shuffled wherever it is
+	// used, before Derived fields are made of it; a column of several fields is also shuffled as a whole. Redundant
+	// fields each count little, since the others remain.
 	Importance bool
 	// Seed is the seed of the shuffles.
 	Seed uint64
@@ -49,7 +50,13 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 			return nil, fmt.Errorf("train: Examination.Run: node %d, %w", i, err)
 		}
 	}
-	rows, part, err := x.read(ctx)
+	format, again, err := x.Format, (*rederiver)(nil), error(nil)
+	if x.Importance {
+		if format, again, err = x.newRederiver(format); err != nil {
+			return nil, err
+		}
+	}
+	rows, part, err := x.read(ctx, format)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +78,7 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 		}
 	}
 	if x.Importance {
-		if err := x.importance(&e, rows, report); err != nil {
+		if err := x.importance(&e, again, rows, report); err != nil {
 			return nil, err
 		}
 	}
@@ -98,15 +105,16 @@ func (e *examiner) values(rows *dataset.Dataset, tallies ...*verdict.Tally) ([]f
 type parting func(dataset.Row) string
 
 // read reads the rows, and returns the function that groups them.
-func (x *Examination) read(ctx context.Context) (rows *dataset.Dataset, part parting, err error) {
-	format, texts, column := x.Format, (*dataset.Texts)(nil), x.By
-	if hasFields(format) && x.By != "" {
+func (x *Examination) read(ctx context.Context, format dataset.Format) (rows *dataset.Dataset, part parting,
+	err error) {
+	texts, column := (*dataset.Texts)(nil), x.By
+	if lined(format).Schema != nil && x.By != "" {
 		column = "-by " + x.By
 		if format, texts, err = dataset.WithTexts(format, x.By, column); err != nil {
 			return nil, nil, err
 		}
 	}
-	fed, err := x.fed(format, column)
+	fed, err := x.fed(format, column, len(lined(x.Format).Schema))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -133,12 +141,13 @@ func (x *Examination) read(ctx context.Context) (rows *dataset.Dataset, part par
 	}, nil
 }
 
-// fed are the columns that the graph needs, and the one that groups rows: others are not read.
-func (x *Examination) fed(f dataset.Format, by string) (names []string, err error) {
+// fed are the columns that the graph needs, the one that groups rows, and those of texts, which come after a schema's
+// own: others are not read.
+func (x *Examination) fed(f dataset.Format, by string, own int) (names []string, err error) {
 	all, err := f.Columns()
-	for _, c := range all {
+	for i, c := range all {
 		takes := func(in *nn.Node) bool { return in.Name() == c.Name }
-		if c.Name == by || slices.ContainsFunc(x.Loss.Graph().Inputs(), takes) {
+		if c.Name == by || own > 0 && i >= own || slices.ContainsFunc(x.Loss.Graph().Inputs(), takes) {
 			names = append(names, c.Name)
 		}
 	}
@@ -187,16 +196,35 @@ func (e *examiner) parts(rows *dataset.Dataset, of parting) (parts []verdict.Par
 	return append(parts, rest), err
 }
 
-// hasFields reports whether lines of a format have fields with names.
-func hasFields(f dataset.Format) bool { return schemaOf(f) != nil }
-
-// schemaOf is the schema of a format, nil if its fields have no names.
-func schemaOf(f dataset.Format) []dataset.CSVColumn {
+// lined is a format as one of lines of JSON, without a Schema if its fields have no names.
+func lined(f dataset.Format) (lines dataset.JSONLines) {
 	switch f := f.(type) {
 	case dataset.CSV:
-		return f.Schema
+		lines = dataset.JSONLines{NAs: append([]string{f.NA}, f.NAs...), Missing: f.Missing, Derived: f.Derived,
+			Schema: f.Schema}
 	case dataset.JSONLines:
-		return f.Schema
+		lines = f
 	}
-	return nil
+	return lines
+}
+
+// fieldsOf are the fields of a column.
+func fieldsOf(c dataset.CSVColumn) []string {
+	if c.Fields == nil {
+		return []string{c.Name}
+	}
+	return c.Fields
+}
+
+// filesFields are the fields of files that each of the names stands for: itself, or what it is derived from.
+func filesFields(derived []dataset.Derived, names ...string) (fields []string) {
+	for _, name := range names {
+		i := slices.IndexFunc(derived, func(d dataset.Derived) bool { return d.Name == name })
+		if i < 0 {
+			fields = append(fields, name)
+			continue
+		}
+		fields = append(fields, filesFields(derived[:i], derived[i].From...)...)
+	}
+	return fields
 }

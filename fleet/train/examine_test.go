@@ -8,10 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -160,7 +163,7 @@ func TestFieldsAndColumnsOfOneName(t *testing.T) {
 	g := nn.NewGraph(1)
 	pred := nn.Linear(nn.Concat(g.Input("numbers", 2), g.Input("x", 1)), 1, nn.LinearOptions{})
 	x := Examination{Loss: nn.Mean(nn.SquareError(pred, g.Input("late", 1))), Format: format}
-	want := map[string][]place{"numbers": {{column: 0}}, "x": {{0, 0, 1}}, "noise": {{0, 1, 2}}, "y": {{1, 0, 1}}}
+	want := map[string][]place{"numbers": {{column: 0}}, "x": {{0, 0, 1, false}}, "noise": {{0, 1, 2, false}}, "y": {{1, 0, 1, false}}}
 	if got := x.fields(columns); !reflect.DeepEqual(got, want) {
 		t.Errorf("places are %v, want %v", got, want)
 	}
@@ -206,5 +209,160 @@ func TestExaminationOfColumns(t *testing.T) {
 	x.Loss = nil
 	if _, err := x.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "a Loss") {
 		t.Errorf("of nothing: %v", err)
+	}
+}
+
+// TestImportanceOfDerivedFields: a field of the files is shuffled before others are derived of it: the model is as much worse as on files
+// in which it stands in these other rows. What is derived of a field is no field of its own.
+func TestImportanceOfDerivedFields(t *testing.T) {
+	t.Parallel()
+	derived := []dataset.Derived{{Name: "far", From: []string{"d"}, Buckets: []float64{-1, 0, 1}}, {Name: "both", From: []string{"far", "a"}},
+		{Name: "hour", From: []string{"at"}, Part: dataset.Hour, Layout: "15:04"}}
+	schema := []dataset.CSVColumn{{Column: dataset.Floats("x"), Fields: []string{"d"}}, {Column: dataset.Ints("C", 3), Fields: []string{"far", "both", "a"}, Hash: 1000},
+		{Column: dataset.Floats("hour", 1), Missing: "-1", Scale: []dataset.Scaling{{Std: 9}}}, {Column: dataset.Floats("row")}, {Column: dataset.Floats("y")}}
+	const n = 300
+	r := rand.New(rand.NewPCG(3, 4))
+	rows := make([][]string, n) // of row, d, a, at, y
+	for i := range rows {
+		d := r.NormFloat64()
+		rows[i] = []string{fmt.Sprint(i), fmt.Sprintf("%.3f", d), fmt.Sprintf("k\"%d", r.IntN(4)), fmt.Sprintf("%02d:30", i%24), fmt.Sprint(d * d)}
+		if i%7 == 0 {
+			rows[i][3] = "NA"
+		}
+	}
+	for name, format := range map[string]dataset.Format{
+		"csv":  dataset.CSV{NA: "NA", Fields: []string{"row", "d", "a", "at", "y"}, Derived: derived, Schema: schema},
+		"json": dataset.JSONLines{NAs: []string{"NA"}, Derived: derived, Schema: schema},
+	} {
+		write := func(rows [][]string) string {
+			var text strings.Builder
+			for _, row := range rows {
+				if name == "csv" {
+					row = slices.Clone(row)
+					row[2] = `"` + strings.ReplaceAll(row[2], `"`, `""`) + `"`
+					fmt.Fprintln(&text, strings.Join(row, ","))
+					continue
+				}
+				fmt.Fprintf(&text, `{"row":%s,"d":%s,"a":%q,"at":%q,"y":%s}`+"\n", row[0], row[1], row[2], row[3], row[4])
+			}
+			path := filepath.Join(t.TempDir(), name)
+			if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		g := nn.NewGraph(1)
+		ids := nn.Reshape(nn.Embedding(g.IDs("C", 3), nn.EmbeddingOptions{Height: 1000, Dim: 2, Init: optimizer.Uniform{Low: -1, High: 1}}), 6)
+		pred := nn.Linear(nn.Concat(g.Input("x", 1), ids, g.Input("hour", 1)), 1, nn.LinearOptions{})
+		x := Examination{Loss: nn.Mean(nn.SquareError(pred, g.Input("y", 1))), Format: format, Paths: []string{write(rows)}, Importance: true, Seed: 5}
+		v, err := x.Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		loaded, _, err := Files{Format: format, Paths: x.Paths, HeldOut: -1}.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		batch, err := loaded.Shuffle(5).Take(n).Batch(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		shuffled := []string{"C", "a", "at", "d"} // C as a whole
+		for i, field := range shuffled[1:] {
+			order := rand.New(rand.NewPCG(5, uint64(i+1))).Perm(n)
+			again := make([][]string, n)
+			for r, other := range order {
+				at := map[string]int{"a": 2, "at": 3, "d": 1}[field]
+				mine, others := rows[int(batch["row"].Float32s()[r])], rows[int(batch["row"].Float32s()[other])]
+				again[r] = slices.Clone(mine)
+				again[r][at] = others[at]
+			}
+			by, err := Examination{Loss: x.Loss, Format: format, Paths: []string{write(again)}}.Run(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := slices.IndexFunc(v.Fields, func(p verdict.Part) bool { return p.Name == field })
+			want := by.Values[0] - v.Values[0]
+			if at < 0 || math.Abs(v.Fields[at].Values[0]-want) > 1e-6 || want == 0 {
+				t.Errorf("%s: %s is worth %v, want %v", name, field, v.Fields, want)
+			}
+		}
+		if len(v.Fields) != len(shuffled) {
+			t.Errorf("%s: fields are %v, want %v", name, v.Fields, shuffled)
+		}
+	}
+	hidden := Examination{Format: dataset.CSV{Fields: []string{"d", "y"}, Derived: []dataset.Derived{{Name: "d", From: []string{"d"}, Buckets: []float64{0}},
+		{Name: "e", From: []string{"d"}, Buckets: []float64{0}}}, Schema: []dataset.CSVColumn{{Column: dataset.Floats("x", 2), Fields: []string{"d", "e"}}, {Column: dataset.Floats("y")}}}, Importance: true}
+	g := nn.NewGraph(1)
+	hidden.Loss = nn.Mean(nn.SquareError(nn.Linear(g.Input("x", 2), 1, nn.LinearOptions{}), g.Input("y", 1)))
+	if _, err := hidden.Run(t.Context()); err == nil || !strings.Contains(err.Error(), `"d" is a field of the files and a Derived one`) {
+		t.Errorf("of a field behind a derived one: %v", err)
+	}
+}
+
+// TestWhatNamesMean: -by names a derived field before one of the files, never a column; LastBy and GroupBy name a column, never a field.
+func TestWhatNamesMean(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rows.csv")
+	var text strings.Builder
+	text.WriteString("d,user,raw\n")
+	for i := range 60 {
+		fmt.Fprintf(&text, "%d,u%d,\x1b[2J\x9b%d\n", i, i%3, i%2)
+	}
+	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	format := dataset.CSV{Derived: []dataset.Derived{{Name: "far", From: []string{"d"}, Buckets: []float64{15}}, {Name: "user", From: []string{"user", "far"}}},
+		Schema: []dataset.CSVColumn{{Column: dataset.Floats("x"), Fields: []string{"d"}}, {Column: dataset.Ints("bucket"), Fields: []string{"far"}},
+			{Column: dataset.Ints("who"), Fields: []string{"user"}, Hash: 1 << 20}, {Column: dataset.Floats("d"), Fields: []string{"far"}}}}
+	g := nn.NewGraph(1)
+	loss := nn.Mean(nn.SquareError(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{}), g.Input("d", 1)))
+	for by, want := range map[string]string{
+		"far":    "[{1 45} {0 15}]",                                            // derived
+		"user":   "[{u0×1 15} {u1×1 15} {u2×1 15} {u0×0 5} {u1×0 5} {u2×0 5}]", // derived of the file's field, which it hides
+		"bucket": `"bucket"`,                                                   // a column
+		"d":      "1}",                                                         // the file's field, and not the column of that name
+	} {
+		v, err := Examination{Loss: loss, Format: format, Paths: []string{path}, By: by}.Run(t.Context())
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = "["
+			for _, p := range v.Parts {
+				said += fmt.Sprintf("{%s %d} ", p.Name, p.Rows)
+			}
+			said = strings.TrimSuffix(said, " ") + "]"
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("by %s: %s, want %s", by, said, want)
+		}
+	}
+	v, err := Examination{Loss: loss, Format: format, Paths: []string{path}, By: "raw"}.Run(t.Context())
+	if said := fmt.Sprint(v); err != nil || strings.ContainsRune(said, 0x1b) || !utf8.ValidString(said) || !strings.Contains(said, `"\x1b[2J\x9b0"`) {
+		t.Errorf("texts of the files are printed as they are: %q, %v", said, err)
+	}
+	for name, c := range map[string]struct {
+		files Files
+		want  string
+	}{
+		"a column's derived field, last": {Files{LastBy: "bucket"}, "<nil>"},
+		"a derived field, last":          {Files{LastBy: "far"}, "no such column"},
+		"a column before a field, last":  {Files{LastBy: "d"}, "<nil>"}, // by 0 and 1
+		"hashes, last":                   {Files{LastBy: "who"}, "a column of hashes, which have no order"},
+		"a column, groups":               {Files{GroupBy: "who"}, "<nil>"},
+		"a field, groups":                {Files{GroupBy: "user"}, "no such column"},
+	} {
+		c.files.Format, c.files.Paths, c.files.HeldOut, c.files.Seed = format, []string{path}, .4, 2
+		train, test, err := c.files.Load(t.Context())
+		if !strings.Contains(fmt.Sprint(err), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+		if err != nil || c.files.LastBy == "" {
+			continue
+		}
+		n, _ := test.Len()
+		m, _ := train.Len()
+		if n != 45 || m != 15 {
+			t.Errorf("%s: %d and %d rows, want 15 and 45", name, m, n)
+		}
 	}
 }

@@ -89,7 +89,7 @@ func (f Files) checkSplit(share float64) error {
 	case len(ways) == 1 && len(f.Test) > 0:
 		return fmt.Errorf("train: %s says which rows are held out, and Files.Test has files of test rows: give one of "+
 			"them", says)
-	case slices.ContainsFunc(schemaOf(f.Format), func(c dataset.CSVColumn) bool {
+	case slices.ContainsFunc(lined(f.Format).Schema, func(c dataset.CSVColumn) bool {
 		return c.Name == f.LastBy && c.Hash > 0
 	}):
 		return fmt.Errorf("train: Files.LastBy is %q, a column of hashes, which have no order: name one of numbers, "+

@@ -1,10 +1,15 @@
 package train
 
 import (
+	"bytes"
 	"cmp"
+	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
+	"unicode/utf8"
 
 	"gorgonia.org/tensor"
 
@@ -16,11 +21,15 @@ import (
 // mostShuffled is the number of rows on which the importance of a field is measured.
 const mostShuffled = 10_000
 
-// place is where a row has values of a field: column c, from from to below to; the whole column if to is 0.
-type place struct{ column, from, to int }
+// place is where a row has values of a field: column c, from from to below to; the whole column if to is 0. A place
+// that is derived is a whole column, with values that are derived from the field.
+type place struct {
+	column, from, to int
+	derived          bool
+}
 
 // importance evaluates rows whose fields are shuffled, one field after the other.
-func (x *Examination) importance(e *examiner, rows *dataset.Dataset, report *Verdict) error {
+func (x *Examination) importance(e *examiner, again *rederiver, rows *dataset.Dataset, report *Verdict) error {
 	some := rows.Shuffle(x.Seed).Take(mostShuffled)
 	batch, err := some.Batch(e.ctx)
 	if err != nil {
@@ -44,6 +53,10 @@ func (x *Examination) importance(e *examiner, rows *dataset.Dataset, report *Ver
 	slices.Sort(names) // the order of shuffles
 	for i, name := range names {
 		order := rand.New(rand.NewPCG(x.Seed, uint64(i))).Perm(report.Shuffled)
+		batch, err := again.derive(e.ctx, batch, name, order)
+		if err != nil {
+			return err
+		}
 		values, err := e.values(shuffled(batch, columns, fields[name], order))
 		if err != nil {
 			return err
@@ -72,25 +85,106 @@ func (x *Examination) fields(columns []dataset.Column) map[string][]place {
 		fed[n.Name()] = true
 		preds = append(preds, n.Inputs()...)
 	}
-	all, schema := map[string][]place{}, schemaOf(x.Format)
+	all, schema, derived := map[string][]place{}, lined(x.Format).Schema, lined(x.Format).Derived
 	for i, c := range columns {
 		if !fed[c.Name] {
 			continue
 		}
 		var names []string
 		at := slices.IndexFunc(schema, func(s dataset.CSVColumn) bool { return s.Name == c.Name })
-		if at >= 0 && !c.Varying {
-			names = schema[at].Fields
+		if at >= 0 {
+			names = fieldsOf(schema[at])
 		}
 		if len(names) != 1 { // else the column goes by its field's name
 			all[c.Name] = append(all[c.Name], place{column: i})
 		}
-		for n, field := range names {
+		from := filesFields(derived, names...)
+		mixed := !slices.Equal(from, names)
+		for n, field := range from {
 			share := c.Width() / len(names)
-			all[field] = append(all[field], place{i, n * share, (n + 1) * share})
+			if mixed {
+				n, share = 0, 0
+			}
+			all[field] = append(all[field], place{i, n * share, (n + 1) * share, mixed})
 		}
 	}
 	return all
+}
+
+// rederiver computes columns with derived fields for rows of which one of the files' fields is shuffled.
+type rederiver struct {
+	format dataset.JSONLines // of these columns, with fields alone
+	fields []string          // of the files
+	texts  []*dataset.Texts
+}
+
+// newRederiver returns a rederiver of columns that the graph needs, nil if there are none, and a format like f that
+// reads what it needs too.
+func (x *Examination) newRederiver(f dataset.Format) (dataset.Format, *rederiver, error) {
+	var r rederiver
+	var schema []dataset.CSVColumn
+	derived := lined(f).Derived
+	for _, c := range lined(f).Schema {
+		from := filesFields(derived, fieldsOf(c)...)
+		takes := func(in *nn.Node) bool { return in.Name() == c.Name }
+		if slices.ContainsFunc(x.Loss.Graph().Inputs(), takes) && !slices.Equal(from, fieldsOf(c)) {
+			schema, r.fields = append(schema, c), append(r.fields, from...)
+		}
+	}
+	slices.Sort(r.fields)
+	r.fields = slices.Compact(r.fields)
+	for _, field := range r.fields {
+		if slices.ContainsFunc(derived, func(d dataset.Derived) bool { return d.Name == field }) {
+			return nil, nil, fmt.Errorf("train: -importance: %q is a field of the files and a Derived one, and others "+
+				"are derived of the former: give the Derived field another name", field)
+		}
+		g, texts, err := dataset.WithTexts(f, field, "-importance "+field)
+		if err != nil {
+			return nil, nil, err
+		}
+		f, r.texts = g, append(r.texts, texts)
+	}
+	if r.format = lined(f); len(schema) == 0 {
+		return f, nil, nil
+	}
+	r.format.Schema = schema
+	return f, &r, nil
+}
+
+// derive returns a batch in which columns with derived fields are those of the rows with a field of the rows in order.
+func (r *rederiver) derive(ctx context.Context, batch dataset.Batch, shuffled string,
+	order []int) (dataset.Batch, error) {
+	if r == nil || !slices.Contains(r.fields, shuffled) {
+		return batch, nil
+	}
+	var lines bytes.Buffer
+	object := map[string]any{}
+	for row, other := range order {
+		for i, field := range r.fields {
+			from := row
+			if field == shuffled {
+				from = other
+			}
+			text := r.texts[i].Text(batch["-importance "+field].Int64s()[from])
+			if object[field] = text; text == "true" || text == "false" { // which are numbers too
+				object[field] = text == "true"
+			}
+			if !utf8.ValidString(text) {
+				return nil, fmt.Errorf("train: -importance: field %s: %.100q is not UTF-8: write the files as UTF-8",
+					field, text)
+			}
+		}
+		if err := json.NewEncoder(&lines).Encode(object); err != nil {
+			return nil, err
+		}
+	}
+	derived, err := dataset.FromReader(&lines, "-importance", r.format).Batch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	batch = maps.Clone(batch)
+	maps.Copy(batch, derived)
+	return batch, nil
 }
 
 // shuffled is a batch whose values at some places are taken from the rows in order.
@@ -98,6 +192,9 @@ func shuffled(batch dataset.Batch, columns []dataset.Column, at []place, order [
 	fill := make([]func(row, other int, to dataset.Row), len(columns))
 	for i, c := range columns {
 		mine := slices.DeleteFunc(slices.Clone(at), func(p place) bool { return p.column != i })
+		if slices.ContainsFunc(mine, func(p place) bool { return p.derived }) {
+			mine = nil // the batch has them shuffled
+		}
 		offsets := batch[c.Name+".offsets"]
 		switch t := batch[c.Name]; t.Dtype() {
 		case tensor.Float32:

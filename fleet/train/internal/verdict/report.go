@@ -4,8 +4,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 	"text/tabwriter"
+	"unicode/utf8"
 )
 
 // Report is the evaluation of a model on rows.
@@ -40,7 +42,7 @@ func (r *Report) String() string {
 	if len(r.Parts) > 0 {
 		table(&s, r.By+"\trows\t"+strings.Join(r.Names, "\t"), len(r.Parts), func(w io.Writer, i int) {
 			p := r.Parts[i]
-			fmt.Fprintf(w, "%s\t%d\t%s\n", p.Name, p.Rows, cells("%.4f", p.Values))
+			fmt.Fprintf(w, "%s\t%d\t%s\n", printable(p.Name), p.Rows, cells("%.4f", p.Values))
 		})
 	}
 	for _, t := range r.Tallies {
@@ -53,6 +55,14 @@ func (r *Report) String() string {
 		})
 	}
 	return s.String()
+}
+
+// printable returns a text, quoted if it has characters that a terminal may obey or that break a table.
+func printable(text string) string {
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // write writes the tables of one comparison.
