@@ -79,11 +79,11 @@ func (d *Decoder) Decode(text []byte) (Batch, error) {
 	}
 }
 
-// open makes the text the source of rows. The buffer grows to the largest text so far, or the largest line.
+// open makes the text the source of rows. The buffer grows to the largest text so far, or to lineRoom.
 func (d *Decoder) open(text []byte) {
 	d.text.Reset(text)
-	if room := min(len(text)+1, maxLine); d.rows.lines == nil || d.rows.lines.r.Size() < room {
-		d.rows.lines = &lines{r: bufio.NewReaderSize(&d.text, min(2*room, maxLine))}
+	if room := min(len(text)+1, lineRoom); d.rows.lines == nil || d.rows.lines.r.Size() < room {
+		d.rows.lines = &lines{r: bufio.NewReaderSize(&d.text, min(2*room, lineRoom))}
 		return
 	}
 	d.rows.lines.r.Reset(&d.text)

@@ -56,7 +56,7 @@ func files(t testing.TB, texts ...string) (fs.FS, []string) {
 }
 
 func TestFiles(t *testing.T) {
-	fsys, paths := files(t, "0\n1\n\n2\n", "", zipped(t, "3\n4"), "\r\n", zipped(t, "5\r\n")+zipped(t, "6\n"))
+	fsys, paths := files(t, "0\n1\n\n2\n", "", zipped(t, "3\n4"), "\r\n", zipped(t, "5\r\n")+"\x00\x00"+zipped(t, "6\n")+strings.Repeat("\x00", 100_000))
 	d := New(&Files{Paths: paths, FS: fsys, Format: xFormat{}})
 	want := []int64{0, 1, 2, 3, 4, 5, 6}
 	for _, size := range []int{1, 2, 3, 100} {
@@ -180,7 +180,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	broken[len(broken)-6] ^= 1 // the checksum
 	fsys, _ := files(t, "1\n2\n", string(broken), "\x1f\x8bno gzip", "3\n"+strings.Repeat("9", maxLine+1))
 	for path, want := range map[string]string{
-		"part-1": "dataset: part-1:", "part-2": "dataset: part-2: ", "part-3": "dataset: part-3:2: the line is longer than 1048576 bytes",
+		"part-1": "dataset: part-1:", "part-2": "dataset: part-2: ", "part-3": "dataset: part-3:2: the line is longer than 16777216 bytes",
 		"part-9": "dataset: open part-9: file does not exist",
 	} {
 		var last error
@@ -195,6 +195,37 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	for _, err := range FromReader(io.MultiReader(strings.NewReader("1"), iotest.ErrReader(failed)), "stdin", xFormat{}).Batches(1) {
 		if !errors.Is(err, failed) || !strings.HasPrefix(err.Error(), "dataset: stdin:1: ") {
 			t.Errorf("a reader that fails: %v", err)
+		}
+	}
+}
+
+// TestLongLines: lines of megabytes are rows as others are, whoever reads them.
+func TestLongLines(t *testing.T) {
+	ids := strings.Repeat(",12345678901234567890", 100_000)
+	text := "{\"x\":[1]}\n" + strings.Repeat("{\"x\":[2"+ids+"]}\r\n{\"x\":[]}\n", 2) + "{\"x\":[3" + ids + "]}"
+	format := JSONLines{Schema: []CSVColumn{{Column: Varying(IDs("x"))}}}
+	decoder, err := NewDecoder(format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, read := range map[string]func() (Batch, error){
+		"streaming": func() (Batch, error) { return FromReader(strings.NewReader(text), "long", format).Batch(t.Context()) },
+		"loaded": func() (Batch, error) {
+			d, err := FromReader(strings.NewReader(text), "long", format).Load(t.Context())
+			if err != nil {
+				return nil, err
+			}
+			return d.Batch(t.Context())
+		},
+		"decoded": func() (Batch, error) { return decoder.Decode([]byte(text)) },
+	} {
+		batch, err := read()
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if got := fmt.Sprint(batch["x.offsets"].Data()); got != "[0 1 100002 100002 200003 200003 300004]" || batch["x"].Uint64s()[200003] != 3 {
+			t.Errorf("%s: rows end at %s", name, got)
 		}
 	}
 }

@@ -155,7 +155,7 @@ func TestFormats(t *testing.T) {
 			[]string{"ab=[2 1]"}},
 		{"json", someJSON, `{"x": [1, "2.5"], "Y":true, "n":[[3],[null, "", -4]], "other":{"x":[9]}, "who":"a\"\u00e9\\"}` + "\r\n" + ` {"who":17,"x":["?",2],"x":[7,"?"],"n":[1]}` + "\n" + `{"y":"?","x":null,"who":false,"n":5}`,
 			[]string{"xy=[1 2.5] y=[1] n=[3 -4] " + who("a\"é\\"), "xy=[7 -1] y=[8] n=[1] " + who("17"), "xy=[-1 -1] y=[8] n=[5] " + who("false")}},
-		{"libsvm", LibSVM{Features: 3}, "# made by hand\n-1 3:0.5 1:2e1 # 2:7\n+1\n2.5  qid:8\t2:1", []string{"x=[20 0 0.5] label=[-1]", "x=[0 0 0] label=[1]", "x=[0 1 0] label=[2.5]"}},
+		{"libsvm", LibSVM{Features: 3}, "# made by hand\n \t# indented\n  \n-1 3:0.5 1:2e1 # 2:7\n+1\n2.5  qid:8\t2:1", []string{"x=[20 0 0.5] label=[-1]", "x=[0 0 0] label=[1]", "x=[0 1 0] label=[2.5]"}},
 		{"libsvm from 0", LibSVM{Features: 3, ZeroBased: true, Binary: true}, "-1 2:0.5 0:1\n0 1:3\n1 1:4", []string{"x=[1 0 0.5] label=[0]", "x=[0 3 0] label=[0]", "x=[0 4 0] label=[1]"}},
 		{"libsvm of any index", LibSVM{}, "1 900000000000:0.5 0:1\n0 7:3", []string{"ids=[900000000000 0] values=[0.5 1] label=[1]", "ids=[7] values=[3] label=[0]"}},
 		{"a header alone", CSV{Schema: []CSVColumn{{Column: Floats("y")}}}, "y\n", nil},

@@ -56,8 +56,11 @@ type libsvmParser struct {
 	label int // the column of the label
 }
 
-// passes reports whether a line is a comment.
-func (p *libsvmParser) passes(line []byte) bool { return line[0] == '#' }
+// passes reports whether a line is a comment, or blank.
+func (p *libsvmParser) passes(line []byte) bool {
+	line = bytes.TrimLeft(line, " \t")
+	return len(line) == 0 || line[0] == '#'
+}
 
 func (p *libsvmParser) ParseLine(line []byte, row Row) error {
 	if i := bytes.IndexByte(line, '#'); i >= 0 {

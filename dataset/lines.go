@@ -8,16 +8,21 @@ import (
 	"io"
 )
 
-// maxLine bounds a line in bytes, so that a file without line ends can't fill the memory.
-const maxLine = 1 << 20
+// maxLine bounds a line in bytes, so that a file without line ends can't fill the memory. Lines up to lineRoom are not
+// copied.
+const (
+	maxLine  = 16 << 20
+	lineRoom = 1 << 20
+)
 
-// lines divides a text into lines without copying them.
+// lines divides a text into lines.
 type lines struct {
 	r      *bufio.Reader
-	number int // of the last line, from 1
+	number int    // of the last line, from 1
+	long   []byte // the last line that was longer than lineRoom
 }
 
-func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, maxLine)} }
+func newLines(r io.Reader) *lines { return &lines{r: bufio.NewReaderSize(r, lineRoom)} }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
@@ -34,8 +39,16 @@ func (l *lines) next() ([]byte, error) {
 func (l *lines) line() ([]byte, error) {
 	line, err := l.r.ReadSlice('\n')
 	l.number++
+	if errors.Is(err, bufio.ErrBufferFull) {
+		l.long = append(l.long[:0], line...)
+		for errors.Is(err, bufio.ErrBufferFull) && len(l.long) <= maxLine {
+			line, err = l.r.ReadSlice('\n')
+			l.long = append(l.long, line...)
+		}
+		line = l.long
+	}
 	switch {
-	case errors.Is(err, bufio.ErrBufferFull):
+	case errors.Is(err, bufio.ErrBufferFull), len(line) > maxLine:
 		return nil, fmt.Errorf("the line is longer than %d bytes; is this a text file?", maxLine)
 	case err == io.EOF && len(line) == 0, err != nil && err != io.EOF:
 		return nil, err

@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,13 @@ const (
 
 // strangers maps the first bytes of files without lines of this package's formats to the advice about them.
 var strangers = map[string]string{
-	"PAR1\x15":   "it is a Parquet file: read it with package dataset/parquet",
-	"PK\x03\x04": "it is an archive, such as a zip file or a workbook: write its rows as text",
-	"\xff\xfe":   "its text is UTF-16: write it as UTF-8",
-	"\xfe\xff":   "its text is UTF-16: write it as UTF-8",
+	"PAR1\x15":         "it is a Parquet file: read it with package dataset/parquet",
+	"PK\x03\x04":       "it is an archive, such as a zip file or a workbook: write its rows as text",
+	"\xfd7zXZ\x00":     "it is packed by xz: pack it with gzip or zstd",
+	"7z\xbc\xaf":       "it is packed by 7-Zip: pack it with gzip or zstd",
+	"\x04\x22\x4d\x18": "it is packed by lz4: pack it with gzip or zstd",
+	"\xff\xfe":         "its text is UTF-16: write it as UTF-8",
+	"\xfe\xff":         "its text is UTF-16: write it as UTF-8",
 }
 
 // begins reports whether the bytes to read from b begin with magic, and waits for no more bytes than needed. Bits of
@@ -92,8 +96,8 @@ func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 	b := bufio.NewReaderSize(f, 64<<10)
 	switch {
 	case begins(b, gzipMagic, 0xff):
-		z, err := gzip.NewReader(b)
-		return unpacked{cuttable{z}, f.Close}, err
+		z := &gunzip{b: b}
+		return unpacked{cuttable{z}, f.Close}, z.next()
 	case begins(b, zstdMagic, 0xff), begins(b, zstdSkip, 0xf0):
 		// 1: no reading ahead
 		z, err := zstd.NewReader(b, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
@@ -107,7 +111,47 @@ func unpack(f io.ReadCloser) (io.ReadCloser, error) {
 			return nil, errors.New(advice)
 		}
 	}
+	if begins(b, "BZh", 0xff) { // and the level, and the mark of a block
+		if head, _ := b.Peek(10); bytes.HasSuffix(head, []byte("1AY&SY")) {
+			return nil, errors.New("it is packed by bzip2: pack it with gzip or zstd")
+		}
+	}
 	return unpacked{b, f.Close}, nil
+}
+
+// gunzip reads the members of a gzip file, and zeros after them, with which tapes and some programs fill blocks.
+type gunzip struct {
+	b      *bufio.Reader
+	member gzip.Reader
+}
+
+// next continues with the next member.
+func (g *gunzip) next() error {
+	err := g.member.Reset(g.b)
+	g.member.Multistream(false)
+	return err
+}
+
+func (g *gunzip) Read(p []byte) (int, error) {
+	for {
+		n, err := g.member.Read(p)
+		if n > 0 && err == io.EOF {
+			err = nil
+		}
+		if err != io.EOF {
+			return n, err
+		}
+		c := byte(0)
+		for err = nil; c == 0 && err == nil; {
+			c, err = g.b.ReadByte()
+		}
+		if err == nil {
+			err = errors.Join(g.b.UnreadByte(), g.next())
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
 }
 
 // cuttable is a packed file, which may be truncated.

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,8 +22,8 @@ import (
 type Files struct {
 	// Format is the format of all files.
 	Format dataset.Format
-	// Paths are files, patterns such as data/*.csv, and directories, whose files are all read except names that begin
-	// with "." or "_", and documentation (README, *.md).
+	// Paths are files, patterns such as data/*.csv, and directories, whose files are all read, also those of
+	// directories below, except names that begin with "." or "_", and documentation (README, *.md).
 	Paths []string
 	// Test are the paths of test rows; without any, a share of Paths is held out.
 	Test []string
@@ -226,8 +228,9 @@ func (f Files) read(ctx context.Context, paths []string, columns ...string) (*da
 	return rows, nil
 }
 
-// filesOf is a file, the files of a pattern, or a directory's files with rows.
-func filesOf(path string) (found []string, err error) {
+// filesOf is a file, the files of a pattern, or a directory's files with rows, and those of the directories in it.
+// above are the directories that it is in.
+func filesOf(path string, above ...fs.FileInfo) (found []string, err error) {
 	st, err := files.Stat(path)
 	if err != nil {
 		if matches, e := files.Match(path); e == nil && len(matches) > 0 {
@@ -240,16 +243,24 @@ func filesOf(path string) (found []string, err error) {
 	if !st.IsDir() {
 		return []string{path}, nil
 	}
+	if slices.ContainsFunc(above, func(a fs.FileInfo) bool { return os.SameFile(a, st) }) {
+		return nil, fmt.Errorf("train: rows in files: the link %s leads to a directory that it is in: remove it", path)
+	}
 	entries, err := files.ReadDir(path)
 	for _, e := range entries {
 		name := e.Name()
 		about := strings.HasPrefix(name, "README") || strings.EqualFold(filepath.Ext(name), ".md")
-		if !e.IsDir() && !about && name[0] != '.' && name[0] != '_' {
-			found = append(found, files.Join(path, name))
+		if about || name[0] == '.' || name[0] == '_' {
+			continue
 		}
+		below := []string{files.Join(path, name)}
+		if err == nil && (e.IsDir() || e.Type()&fs.ModeSymlink != 0) {
+			below, err = filesOf(below[0], append(slices.Clone(above), st)...)
+		}
+		found = append(found, below...)
 	}
 	slices.Sort(found)
-	if err == nil && len(found) == 0 {
+	if err == nil && len(found) == 0 && len(above) == 0 {
 		err = fmt.Errorf("train: directory %s holds no files", path)
 	}
 	return found, err

@@ -32,6 +32,14 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for link, to := range map[string]string{"links/dir": "noted", "links/file": "one", "links/.hidden": "full", "loop/x/back": "loop"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, link)); err != nil {
+			t.Skip("links can't be made here: ", err)
+		}
+	}
 	format := dataset.SlotText{Slots: []dataset.SlotColumn{{Column: dataset.Ints("x", 1)}}}
 	of := func(paths ...string) []string {
 		for i, p := range paths {
@@ -71,13 +79,18 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%s: %d and %d rows, want about %d and %d; error %v", c.name, a, b, c.train, c.test, err)
 		}
 	}
+	for path, want := range map[string]int{"full": 1001, "links": 2} { // of directories and links to them too
+		if rows, _, err := (train.Files{Format: format, Paths: of(path), HeldOut: -1}).Load(t.Context()); count(rows) != want {
+			t.Errorf("%s: %d rows, want %d: %v", path, count(rows), want, err)
+		}
+	}
 	first, _, _ := whole.Load(t.Context())
 	whole.Seed = 3
 	other, _, _ := whole.Load(t.Context())
 	if count(first) == count(other) {
 		t.Errorf("%d rows with either seed", count(first))
 	}
-	for path, want := range map[string]string{"empty": "empty is empty", "full/*.csv": "no such file", "hidden": "holds no files", "none": "none", "bad": "read as dataset.SlotText"} {
+	for path, want := range map[string]string{"empty": "empty is empty", "full/*.csv": "no such file", "hidden": "holds no files", "loop": "the link " + dir + "/loop/x/back leads to a directory that it is in", "none": "none", "bad": "read as dataset.SlotText"} {
 		if _, _, err := (train.Files{Format: format, Paths: of(path)}).Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", path, err, want)
 		}
