@@ -9,6 +9,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
+	"time"
 
 	local "github.com/gofleet/gofleet/internal/files"
 	"github.com/klauspost/compress/gzip"
@@ -49,7 +51,38 @@ func openRaw(ctx context.Context, fsys fs.FS, path string) (io.ReadCloser, error
 	if local.IsURL(path) {
 		return local.OpenStream(ctx, path)
 	}
+	if st, err := os.Stat(path); err == nil && st.Mode()&fs.ModeNamedPipe != 0 {
+		return openPipe(ctx, path)
+	}
 	return os.Open(path)
+}
+
+// openPipe opens a named pipe, which waits until something opens it for writing, or until ctx ends.
+func openPipe(ctx context.Context, path string) (f *os.File, err error) {
+	done := make(chan struct{})
+	go func() {
+		f, err = os.Open(path)
+		close(done)
+	}()
+	select {
+	case <-done:
+		return f, err
+	case <-ctx.Done():
+	}
+	for {
+		if w, failed := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0); failed == nil { // Open ends
+			defer w.Close()
+		}
+		select {
+		case <-done:
+			if err == nil {
+				err = f.Close()
+			}
+			return nil, errors.Join(fmt.Errorf("%s: the pipe was not opened for writing: %w", path,
+				context.Cause(ctx)), err)
+		case <-time.After(time.Millisecond):
+		}
+	}
 }
 
 // The first bytes of packed files. A zstd file may begin with a skippable frame, as pzstd writes it; that frame's first

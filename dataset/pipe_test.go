@@ -1,11 +1,16 @@
 package dataset
 
 import (
+	"context"
+	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 )
 
 func needShell(t *testing.T) {
@@ -111,6 +116,39 @@ func TestPipeCommandIsEnded(t *testing.T) {
 	}
 	if p.run.ProcessState == nil {
 		t.Error("the command has not ended")
+	}
+}
+
+// TestPipesOfNobody: reading a named pipe ends with its context, also while nothing has opened it for writing, or what has is silent.
+func TestPipesOfNobody(t *testing.T) {
+	needShell(t)
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := exec.Command("mkfifo", path).Run(); err != nil {
+		t.Skip("no named pipes here: ", err)
+	}
+	enough := errors.New("enough")
+	var w *os.File // of the second time
+	for range 2 {
+		for _, wait := range []time.Duration{0, 50 * time.Millisecond} {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(wait, func() { cancel(enough) })
+			if _, err := FromFiles(xFormat{}, path).Load(ctx); !errors.Is(err, enough) || !strings.Contains(err.Error(), path) {
+				t.Errorf("after %v: %v", wait, err)
+			}
+		}
+		if w == nil {
+			var err error
+			if w, err = os.OpenFile(path, os.O_RDWR, 0); err != nil {
+				t.Fatal(err)
+			}
+			defer w.Close()
+		}
+	}
+	f := FromFiles(xFormat{}, path)
+	w.WriteString("1\n2\n")
+	time.AfterFunc(50*time.Millisecond, func() { w.Close() })
+	if got := xs(t, f, 2); !slices.Equal(got, []int64{1, 2}) {
+		t.Errorf("of a pipe: %v", got)
 	}
 }
 

@@ -124,6 +124,7 @@ type saving struct {
 	said    *Progress // the argument of SetProgress
 	saver   *saver    // saves checkpoints automatically, between InitWorker and StopWorker
 	ended   bool      // it has saved its last checkpoint
+	trained bool      // a training step has begun
 	unsaved error     // why the training of a role that was asked to end is lost
 }
 
@@ -185,13 +186,15 @@ func (s *saving) joined(j *job) error {
 	return nil
 }
 
-// trains refuses a training step of such a process after its last checkpoint: no checkpoint would contain the step.
+// trains notes a training step. It refuses one of such a process after its last checkpoint: no checkpoint would contain
+// the step.
 func (s *saving) trains(j *job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.saver == nil && s.ended && j.id.Local() && j.strategy.Recovery.Dir != "" {
 		return errLeft
 	}
+	s.trained = true
 	return nil
 }
 
@@ -301,8 +304,11 @@ func (s *saver) rescue() {
 		return
 	}
 	s.hurry(true)
+	s.of.mu.Lock()
+	trained := s.of.trained
+	s.of.mu.Unlock()
 	if !s.saves() {
-		if !journalled {
+		if !journalled && trained {
 			s.of.lose(errors.New("the job has no directory for checkpoints"))
 		}
 		return
@@ -324,7 +330,9 @@ func (s *saver) rescue() {
 			"server that is away is expected back", "worker", s.j.id.Index, "error", err)
 	case err != nil:
 		s.j.log.Warn("no checkpoint was saved before this worker ends", "worker", s.j.id.Index, "error", err)
-		s.of.lose(err)
+		if trained {
+			s.of.lose(err)
+		}
 	case mine:
 		s.j.log.Info("a checkpoint was saved; the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
 			"worker", s.j.id.Index)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
@@ -25,6 +26,9 @@ const signalled = "TRAIN_SIGNALLED"
 
 // deserted has it train in sync, with a checkpoint, and wait no longer than seconds for roles that have not joined.
 const deserted = "TRAIN_DESERTED"
+
+// unread has it read its rows from the named pipe "pipe".
+const unread = "TRAIN_UNREAD"
 
 // TestMain is the program where TestAWorkerComesLate starts it.
 func TestMain(m *testing.M) {
@@ -57,6 +61,12 @@ func TestMain(m *testing.M) {
 			j.Strategy = &s
 		}
 		j.Data = data(4000, 100)
+		if os.Getenv(unread) != "" {
+			j.Data = func(ctx context.Context) (rows, test *dataset.Dataset, err error) {
+				rows, err = dataset.FromFiles(dataset.LibSVM{Features: 1}, "pipe").Load(ctx)
+				return rows, nil, err
+			}
+		}
 		j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, so nn.TrainResult) error {
 			if fmt.Sprint(r.Fleet.WorkerIndex()) == os.Getenv(victim) && r.Epoch == 1 && so.Steps == 50 {
 				if killed, err := os.OpenFile("killed", os.O_CREATE|os.O_EXCL, 0o600); err == nil {

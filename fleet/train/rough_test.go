@@ -108,10 +108,19 @@ func TestSignalsAreStatuses(t *testing.T) {
 		{"a server, unsaved", nil, [][]string{worker, server}, 1, syscall.SIGTERM, 1},
 		{"a server, saved", []string{"-checkpoint=ck"}, [][]string{worker, server}, 1, syscall.SIGTERM, 143},
 		{"a server, journalled", []string{"-checkpoint=ck", "-journal=jn"}, [][]string{worker, server}, 1, syscall.SIGTERM, 143},
+		{"alone, no rows yet", nil, [][]string{{unread + "=1"}}, 0, syscall.SIGTERM, 143},
+		{"alone, no rows yet, saved", []string{"-checkpoint=ck"}, [][]string{{unread + "=1"}}, 0, syscall.SIGTERM, 143},
+		{"a worker, no rows yet", nil, [][]string{append(worker, unread+"=1"), server}, 0, syscall.SIGTERM, 143},
+		{"a worker, no rows yet, saved", []string{"-checkpoint=ck"}, [][]string{append(worker, unread+"=1"), server}, 0, syscall.SIGTERM, 143},
 		{"a server, ^C", nil, [][]string{worker, server}, 1, syscall.SIGINT, 130},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
+			if strings.Contains(c.name, "no rows") {
+				if err := exec.Command("mkfifo", filepath.Join(dir, "pipe")).Run(); err != nil {
+					t.Skip("no named pipes here: ", err)
+				}
+			}
 			var all []*exec.Cmd
 			var trains io.Reader
 			var said [2]bytes.Buffer
@@ -133,7 +142,15 @@ func TestSignalsAreStatuses(t *testing.T) {
 				defer cmd.Process.Kill()
 				all = append(all, cmd)
 			}
-			trains.Read(make([]byte, 1))
+			if strings.Contains(c.name, "no rows") {
+				writer, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_WRONLY, 0) // once it is opened for reading
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer writer.Close()
+			} else {
+				trains.Read(make([]byte, 1))
+			}
 			go io.Copy(io.Discard, trains)
 			all[c.ended].Process.Signal(c.sig)
 			state, err := all[c.ended].Process.Wait()
