@@ -11,8 +11,7 @@ import (
 // A fixed column has the same number of values in every row; a batch of N rows is a tensor of shape [N, Shape...]. A
 // varying column (Varying true, Shape empty) has any number of values per row. A batch holds them concatenated under
 // Name, with shape [total], and N+1 offsets (int64) under Name + ".offsets": row r is values[offsets[r]:offsets[r+1]].
-// Where no row of a batch has a value, that tensor is empty: read it by Float32s, Int64s or Uint64s, since its Data
-// panics.
+// Where no row of a batch has a value, that tensor is empty.
 type Column struct {
 	Name string
 	// Type is tensor.Float32, tensor.Int64, or tensor.Uint64 for ids.

@@ -107,3 +107,17 @@ func TestEmptySourcesOfUsers(t *testing.T) {
 		t.Errorf("%d batches, %v", n, err)
 	}
 }
+
+// TestColumnsWithoutValues: a varying column of a batch of which no row has a value is empty, in each way to read it.
+func TestColumnsWithoutValues(t *testing.T) {
+	d := FromReader(strings.NewReader("1\n0\n"), "labels", LibSVM{})
+	for batch, err := range d.Batches(2) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids, values := batch["ids"], batch["values"]
+		if len(ids.Data().([]int64)) != 0 || len(values.Data().([]float32)) != 0 || len(ids.Int64s()) != 0 || ids.Shape()[0] != 0 {
+			t.Errorf("ids are %v, values %v", ids, values)
+		}
+	}
+}

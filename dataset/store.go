@@ -3,6 +3,7 @@ package dataset
 import (
 	"encoding/binary"
 	"slices"
+	"unsafe"
 
 	"gorgonia.org/tensor"
 )
@@ -58,9 +59,16 @@ func (c *cells[T]) zeros(n int) {
 	clear(c.v[len(c.v)-n:])
 }
 
+// tensor returns a tensor of the values. One of none has memory all the same, since its Data would panic without.
 func (c *cells[T]) tensor(e engine, shape ...int) *tensor.Dense {
+	if len(c.v) == 0 {
+		return tensor.New(tensor.WithEngine(e), tensor.WithShape(shape...), tensor.Of(kindOf[T]().dtype()),
+			tensor.FromMemory(uintptr(unsafe.Pointer(&none)), 1))
+	}
 	return tensor.New(tensor.WithEngine(e), tensor.WithShape(shape...), tensor.WithBacking(c.v))
 }
+
+var none byte
 
 func (c *cells[T]) bytesEach() int { return binary.Size(T(0)) }
 

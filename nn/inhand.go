@@ -2,6 +2,8 @@ package nn
 
 import (
 	"math"
+	"reflect"
+	"unsafe"
 
 	"gorgonia.org/tensor"
 )
@@ -52,9 +54,16 @@ func inHand[T any](values []T, shape []int) *tensor.Dense {
 	return tensor.New(tensor.WithShape(append([]int{len(values) / each}, shape...)...), tensor.WithBacking(values))
 }
 
+// flat returns a tensor [len] of the values. One of none has memory all the same, since its Data would panic without.
 func flat[T any](values []T) *tensor.Dense {
+	if len(values) == 0 {
+		return tensor.New(tensor.WithShape(0), tensor.Of(tensor.Dtype{Type: reflect.TypeFor[T]()}),
+			tensor.FromMemory(uintptr(unsafe.Pointer(&none)), 1))
+	}
 	return tensor.New(tensor.WithShape(len(values)), tensor.WithBacking(values))
 }
+
+var none byte
 
 // Scalar returns the number in a fetch of one element, such as a loss or an AUC; NaN for any other tensor.
 //

@@ -54,6 +54,13 @@ func TestSlotsInHand(t *testing.T) {
 	if got := out[0].Float32s(); !slices.Equal(got, []float32{3, 1}) {
 		t.Errorf("got %v", got)
 	}
+	if ids, _ := Slots([][]uint64{nil}); len(ids.Data().([]uint64)) != 0 {
+		t.Errorf("ids of an example without any are %v", ids.Data())
+	}
+	feed["words"], feed["words.offsets"] = Slots([][]int64{nil, {}})
+	if out, err = NewExecutor(g).Eval(t.Context(), feed, pooled); err != nil || !slices.Equal(out[0].Float32s(), []float32{0, 0}) {
+		t.Errorf("of examples without ids: %v, %v", out, err)
+	}
 }
 
 // TestScalar: one element of any type is its number, everything else is none.
