@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -81,8 +82,8 @@ func (f *file) look(at io.ReaderAt, size int64) error {
 }
 
 // checkPages returns an error for pages that the library is known to read wrongly (v0.32.0): those packed by LZ4_RAW,
-// of which it may take what was in its buffer before, and booleans in runs written by another program, which it reads
-// as whole bytes.
+// of which it may take what was in its buffer before, booleans in runs written by another program, which it reads as
+// whole bytes, and DuckDB's differences of integers that take more than 32 bits, where the format has them wrap.
 func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 	for _, group := range parsed.Metadata().RowGroups {
 		for _, u := range f.uses {
@@ -90,6 +91,11 @@ func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 			if chunk.Codec == format.Lz4 || chunk.Codec == format.Lz4Raw {
 				return fmt.Errorf("column %q is compressed by %v, which can't be read: write it with zstd, snappy or "+
 					"gzip", u.field, chunk.Codec)
+			}
+			if chunk.Type == format.Int32 && strings.HasPrefix(parsed.Metadata().CreatedBy, "DuckDB") &&
+				slices.Contains(chunk.Encoding, format.DeltaBinaryPacked) && u.spread(&chunk.Statistics) >= 1<<31 {
+				return fmt.Errorf("column %q holds integers with differences of more than 32 bits in DuckDB's "+
+					"DELTA_BINARY_PACKED, which can't be read: write it by PARQUET_VERSION V1, or as BIGINT", u.field)
 			}
 			if chunk.Type != format.Boolean || chunk.NumValues == 0 || strings.HasPrefix(parsed.Metadata().CreatedBy,
 				library) {
@@ -107,6 +113,18 @@ func (f *file) checkPages(parsed *parquet.File, pages *io.SectionReader) error {
 		}
 	}
 	return nil
+}
+
+// spread returns the difference of the largest and the least integer of 32 bits; the largest possible if it is unknown.
+func (u *use) spread(s *format.Statistics) int64 {
+	if len(s.MinValue) != 4 || len(s.MaxValue) != 4 {
+		return math.MaxInt64
+	}
+	least, largest := binary.LittleEndian.Uint32(s.MinValue), binary.LittleEndian.Uint32(s.MaxValue)
+	if u.unsigned {
+		return int64(largest) - int64(least)
+	}
+	return int64(int32(largest)) - int64(int32(least))
 }
 
 // library is the creator of files that the library itself has written.

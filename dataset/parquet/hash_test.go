@@ -74,12 +74,17 @@ func TestIDsAreThoseOfLines(t *testing.T) {
 }
 
 // TestPagesThatAreReadWrong: booleans that another program has encoded in runs are refused by name, since the library reads them wrong; what
-// is packed by lz4 is refused too, since it unpacks some of it to what was in its memory before.
+// is packed by lz4 is refused too, since it unpacks some of it to what was in its memory before, and DuckDB's wide differences.
 func TestPagesThatAreReadWrong(t *testing.T) {
 	type flag struct {
 		B *bool `parquet:"b,optional"`
 		N int64 `parquet:"n"`
 	}
+	type differs struct {
+		N int32  `parquet:"n,delta"`
+		U uint32 `parquet:"u,delta"`
+	}
+	duck := parquet.CreatedBy("DuckDB", "2.0.1", "")
 	rows := make([]flag, 500)
 	for i := range rows {
 		rows[i] = flag{new(i%3 == 0), int64(i)}
@@ -100,6 +105,10 @@ func TestPagesThatAreReadWrong(t *testing.T) {
 		"runs, not asked for": {written(t, rows, 500, runs, other), "n", "[0 1 2 "},
 		"runs of the library": {written(t, rows, 500, runs), "b", "[1 0 0 1 "},
 		"bits":                {written(t, rows, 500, other), "b", "[1 0 0 1 "},
+		"DuckDB, wide":        {written(t, []differs{{math.MinInt32, 0}, {math.MaxInt32, 1}}, 9, duck), "n", `f: column "n" holds integers with differences`},
+		"DuckDB, unsigned":    {written(t, []differs{{0, 0}, {0, math.MaxUint32}}, 9, duck), "u", `f: column "u" holds integers with differences`},
+		"DuckDB, narrow":      {written(t, []differs{{-1 << 30, 0}, {1<<30 - 1, 1}}, 9, duck), "n", "[-1073741824 1073741823]"},
+		"wide, of others":     {written(t, []differs{{math.MinInt32, 0}, {math.MaxInt32, 1}}, 9, other), "n", "[-2147483648 2147483647]"},
 		"none":                {written[flag](t, nil, 1, runs, other), "b", "no rows"},
 		"lz4":                 {packed, "n", `column "n" is compressed by LZ4_RAW, which can't be read: write it with zstd, snappy or gzip`},
 	} {
