@@ -254,6 +254,8 @@ func TestFormatsOfUsers(t *testing.T) {
 	wantMessage(t, "closed", err, ErrFormat, "export them")
 	_, err = DescribeFormat(funcFormat{func(x float32) float32 { return x }})
 	wantMessage(t, "func", err, ErrFormat, "Scale: a func(float32) float32 can't be described")
+	_, err = DescribeFormat(CSV{NA: "\xe9", Schema: []CSVColumn{{Column: Floats("x")}}})
+	wantMessage(t, "no UTF-8", err, ErrFormat, `NA: "\xe9" is not UTF-8`)
 	_, err = DescribeFormat(CSV{})
 	wantMessage(t, "wrong options", err, ErrColumn, "")
 	_, err = DescribeFormat(nil)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 
 	"gorgonia.org/tensor"
 )
@@ -28,6 +29,9 @@ func plainOption(v reflect.Value) (any, error) {
 		return v.Interface().(tensor.Dtype).Name(), nil
 	case v.Type().Implements(textType):
 		return v.Interface(), nil
+	case v.Kind() == reflect.String && !utf8.ValidString(v.String()):
+		return nil, fmt.Errorf("%q is not UTF-8, and a description is: write names and texts, and the files, as UTF-8",
+			v.String())
 	}
 	switch v.Kind() {
 	case reflect.Struct:
