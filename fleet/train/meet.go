@@ -9,6 +9,7 @@ import (
 // their messages, which a late worker joins.
 func (r *Run) meet(ctx context.Context, mine word) (words []word, others kind, err error) {
 	mine.Epoch, mine.Stop, mine.Known, mine.Front = r.Epoch, r.ends.stopping(), len(r.History), r.others.front
+	mine.Owes = r.past.extra
 	words, at, err := r.others.exchange(ctx, r.Fleet, mine)
 	if err != nil {
 		return nil, 0, err

@@ -19,6 +19,7 @@ type others struct {
 	front  int
 	epochs int  // of the job
 	lag    bool // a worker lacked some
+	owed   bool // examples of one are in no evaluation
 	leads  bool
 	lowest bool // of the living workers, which may set the rate
 	late   bool // this worker was started again alone, and the others train on
@@ -44,6 +45,7 @@ func (o *others) look(words []word, at []int, me int, mine kind) (lacking bool) 
 		o.front = max(o.front, w.Front, w.Epoch)
 	}
 	o.lag = slices.ContainsFunc(words, func(w word) bool { return w.Kind == meets && w.Epoch < min(o.front, o.epochs) })
+	o.owed = slices.ContainsFunc(words, func(w word) bool { return w.Owes > 0 })
 	o.leads, o.lowest = at[knows] == me, at[0] == me
 	return slices.ContainsFunc(words, func(w word) bool { return w.Known < most })
 }

@@ -13,6 +13,7 @@ type word struct {
 	// Card describes its rows, when the job begins.
 	Card  *card
 	Front int // epochs that have ended, as it knows
+	Owes  int // examples of these that no evaluation has counted
 	// Sums are its measurements.
 	Sums tallies
 	// Chances are what it has predicted and observed for two classes; a worker of an earlier version sends none.

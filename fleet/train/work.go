@@ -206,12 +206,12 @@ func (r *Run) end(ctx context.Context) (alone bool, err error) {
 }
 
 // await makes a job that has ended all epochs, and goes on because a worker lacks some of them, wait for that worker
-// and evaluate again.
+// and evaluate again. So does a worker that has trained some alone, which others may have ended without it.
 func (r *Run) await(ctx context.Context) error {
-	if !r.others.lag || r.ends.over {
+	if r.ends.over || !r.others.lag && !r.others.owed && r.past.extra == 0 {
 		return nil
 	}
-	for r.others.lag {
+	for first := true; first || r.others.lag; first = false {
 		if _, _, err := r.meet(ctx, word{Ended: true}); err != nil {
 			return err
 		}
