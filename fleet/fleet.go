@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/server"
+	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/ui"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -265,12 +266,13 @@ func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error
 	if j.layout, err = layout.New(params, max(1, len(j.id.Servers)), where, whole...); err != nil {
 		return err
 	}
+	j.layout.SetRowBytes(func(p *optimizer.Param) int { return table.RowBytes(p, rules.For(j.rule, p)) })
 	j.fingerprint, j.before = j.fingerprints()
 	return nil
 }
 
-// Plan returns where every block of every parameter lives; print it to see names, elements, bytes and servers. It is
-// available after Minimize.
+// Plan returns where every block of every parameter lives; print it to see names, elements, bytes, servers, and how
+// many bytes a row takes. It is available after Minimize.
 func (f *Fleet) Plan() (*placement.Plan, error) {
 	j, err := f.minimized("Plan")
 	if err != nil {

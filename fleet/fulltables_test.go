@@ -2,9 +2,13 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -61,6 +65,100 @@ func TestFullTablesSaySo(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestFullTablesGoOn: a job whose tables are full goes on from its own checkpoint, on as many servers or more, loads it once
+// more while it runs, and turns as many ids away as before. On fewer servers it goes on with a larger bound, as the error says.
+func TestFullTablesGoOn(t *testing.T) {
+	t.Parallel()
+	const bound = 1 << 18
+	for from := range 6 {
+		for _, to := range []int{from, 5 - from} {
+			dir := t.TempDir() + "/ck"
+			life := func(servers int, bytes int64, checkpoint string, work func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error) error {
+				return errors.Join(slices.Collect(maps.Values(fleettest.Cluster{Servers: servers, Workers: 1}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					c := trial.NewCounter(1)
+					c.Rows.MaxBytes = bytes
+					s := strategy.Sync()
+					s.StartTimeout = strategy.Duration(2 * time.Second)
+					if err := trial.Minimize(f, c, optimizer.SGD{LR: 1}, s); err != nil {
+						return err
+					}
+					return trial.Begin(ctx, f, checkpoint, func() error { return work(ctx, f, c) })
+				})))...)
+			}
+			rows := func(ctx context.Context, f *fleet.Fleet) (n int) {
+				for _, err := range f.Rows(ctx, "rows") {
+					if n++; err != nil {
+						t.Error(err)
+					}
+				}
+				return n
+			}
+			held := 0
+			more := func(ctx context.Context, c *trial.Counter, base uint64) error {
+				for from := range uint64(32) {
+					c.IDs = nil
+					for id := range uint64(1 << 10) {
+						c.IDs = append(c.IDs, base+from<<10+id)
+					}
+					if err := c.Train(ctx, 1); err != nil {
+						return err
+					}
+				}
+				return nil
+			}
+			err := life(from, bound, "", func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+				if err := more(ctx, c, 0); err != nil {
+					return err
+				}
+				plan, err := f.Plan()
+				if err != nil {
+					return err
+				}
+				held = rows(ctx, f)
+				if want := max(1, from) * int(bound/plan.Variables[1].RowBytes); held != want || held == 32<<10 {
+					t.Errorf("%d servers hold %d rows, want %d", from, held, want)
+				}
+				return f.SavePersistables(ctx, dir)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			again := func(bytes int64) error {
+				return life(to, bytes, dir, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+					for range 2 {
+						if n := rows(ctx, f); n != held {
+							t.Errorf("from %d on %d servers: %d rows, want %d", from, to, n, held)
+						}
+						if err := f.LoadModel(ctx, dir); err != nil {
+							return err
+						}
+					}
+					if to > from && to > 1 {
+						return nil
+					}
+					if err := more(ctx, c, 1<<40); err != nil {
+						return err
+					}
+					if n := rows(ctx, f); bytes == bound && n != held {
+						t.Errorf("from %d on %d servers: %d rows behind a load, want %d", from, to, n, held)
+					}
+					return nil
+				})
+			}
+			err = again(bound)
+			if max(to, 1) < from {
+				if err == nil || !strings.Contains(err.Error(), "start more servers") {
+					t.Errorf("from %d on %d servers: %v", from, to, err)
+				}
+				err = again(bound * 6)
+			}
+			if err != nil {
+				t.Errorf("from %d on %d servers: %v", from, to, err)
+			}
+		}
 	}
 }
 

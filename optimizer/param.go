@@ -33,9 +33,11 @@ type Param struct {
 	Seed uint64
 	// Entry decides which ids of an embedding get a row; the zero value lets all in.
 	Entry Entry
-	// MaxBytes bounds the memory of an embedding's rows in each process that keeps a share of them; 0 means no bound.
-	// At the bound, new ids get no row, as described at [Entry], and existing rows continue to train. The log warns at
-	// 80 %, and reports how many ids were refused.
+	// MaxBytes bounds an embedding's rows in each process that keeps a share of them; 0 means no bound. It counts rows,
+	// at the bytes a row that a plan prints; where the Entry counts, an eighth is for ids that wait. So what was saved
+	// fits again into as many processes. They take at most a tenth and 16 KiB more for it. At the bound, new ids get no
+	// row, as described at [Entry], and existing rows continue to train. The log warns at 80 %, and reports how many
+	// ids were refused.
 	MaxBytes int64
 	// Frozen marks a param that no rule may change, such as batch norm statistics. A frozen param has no G. An
 	// objective that computes new values of a frozen dense param passes them to the trainer's method SetDense(name

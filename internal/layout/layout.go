@@ -70,6 +70,13 @@ func New(params []*optimizer.Param, servers int, o placement.Options, whole ...s
 	return l, nil
 }
 
+// SetRowBytes notes in the plan how much memory rows of each embedding take. It is called before others use the layout.
+func (l *Layout) SetRowBytes(of func(*optimizer.Param) int) {
+	for _, e := range l.Embeddings {
+		l.Plan.Variables[e.variable].RowBytes = of(e.Param)
+	}
+}
+
 // deal adds to every part its dense blocks.
 func (l *Layout) deal() {
 	for param, v := range l.variable {

@@ -19,11 +19,11 @@ type arena struct {
 // isFree is the step in the header of a free row.
 const isFree = -1
 
-// newArena chooses chunks of 2048 rows, and fewer if rows are wide, or if a chunk would be much of the limit in bytes.
-// Large allocations are whole pages of 8 KiB, which 2048 rows fill exactly.
-func newArena(stride, limit int) arena {
+// newArena chooses chunks of 2048 rows, and fewer if rows are wide, or if a chunk would be much of the most rows. Large
+// allocations are whole pages of 8 KiB, which 2048 rows fill exactly.
+func newArena(stride int, most int64) arena {
 	shift := uint(11)
-	for shift > 4 && stride<<shift > 1<<18 || shift > 0 && 4*stride<<shift > limit/16 {
+	for shift > 4 && stride<<shift > 1<<18 || shift > 0 && 32<<shift > most {
 		shift--
 	}
 	return arena{shift: shift, stride: stride}

@@ -48,7 +48,7 @@ func (s *Store) Become(o *Store, keep func(*optimizer.Param) bool) {
 // like returns an empty table with the same assignment of ids to shards as t.
 func (t *Sparse) like() *Sparse {
 	o := &Sparse{entry: t.entry, times: newCallTimes()}
-	o.shards = newShards(len(t.shards), t.stride, t.param.MaxBytes, t.counts)
+	o.shards, o.bound = newShards(len(t.shards), &o.entry)
 	if t.tracked {
 		o.Track()
 	}
@@ -67,6 +67,9 @@ func (t *Sparse) become(o *Sparse) {
 		}
 		s.index, s.arena, s.waiting, s.hot, s.gone = n.index, n.arena, n.waiting, n.hot, n.gone
 		s.Unlock()
+	}
+	if t.bound != nil {
+		t.bound.rows.Store(o.bound.rows.Load())
 	}
 	t.clock.Store(o.clock.Load())
 }

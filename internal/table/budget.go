@@ -3,64 +3,92 @@ package table
 import (
 	"errors"
 	"log/slog"
-	"math"
 	"sync/atomic"
 	"unsafe"
+
+	"github.com/gofleet/gofleet/optimizer"
 )
 
-// A table may have a bound on its bytes (optimizer.Param.MaxBytes). If there is no room for another row, ids without a
+// A table may have a bound on its bytes (optimizer.Param.MaxBytes). It counts rows, at the [RowBytes] of each, so that
+// the same rows fit after a load, in other shards and after years of births and drops. At the bound, ids without a
 // row wait as if an entry policy kept them out: training goes on, no trained row is dropped unasked, no gradient meets
 // a row that was dropped meanwhile, and both Result and Stats count the ids that were turned away. [Sparse.Shrink]
 // makes room. Explicit rows, which must not be lost silently, are refused with ErrFull.
+//
+// The memory of a table is at most a tenth and 16 KiB above its bound: a shard keeps the memory of the most rows that
+// it ever had, and with many rows in each shard the most are close to the mean.
 
 // ErrFull means that a row doesn't fit into the bytes that its table may use.
 var ErrFull = errors.New("table: full")
 
 const (
-	// leastQuota is the least size of a useful shard in bytes; a table with a small budget has fewer shards.
-	leastQuota = 64 << 10
+	// indexBytes is the memory of a row in the index: a segment of 1024 places is split at 768 rows, and segments are
+	// at least two fifths full as they all grow alike.
+	indexBytes = 24
+	// leastRows is the least number of rows of a useful shard; a table with a small bound has fewer shards.
+	leastRows = 4096
 	// mostRows is the number of rows that a shard can number, with room for the index.
 	mostRows = 1 << 31
 )
 
-// quota is the memory that a shard may use.
-type quota struct {
-	rows    int // bytes of rows and their index
-	waiting int // number of waiting ids; 0: in proportion to the rows
+// RowBytes is the memory that a row of an embedding takes on its server: weights, the rule's state, counts, and its
+// place in the index. A nil rule has no state.
+func RowBytes(p *optimizer.Param, rule optimizer.Rule) int {
+	return 4*newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry), false).stride + indexBytes
 }
 
-// quotaOf divides a table's budget, 0 for none, among shards. Waiting ids have a share of their own, so that neither
-// they nor the rows can crowd out the other.
-func quotaOf(budget int64, shards int, counts bool) quota {
+// bound counts the rows of a table's shards. Waiting ids have a share of their own, so that neither they nor the rows
+// can crowd out the other.
+type bound struct {
+	most    int64 // rows
+	waiting int   // ids that may wait in each shard; 0: in proportion to the rows
+	rows    atomic.Int64
+}
+
+// boundOf returns the bound of an empty table, nil if it has none, and of up to n shards as many as it fills.
+func boundOf(e *entry, n int) (*bound, int) {
+	budget := e.param.MaxBytes
 	if budget == 0 {
-		return quota{rows: math.MaxInt}
+		return nil, n
 	}
-	q := quota{rows: int(min(budget/int64(shards), math.MaxInt))}
-	if counts {
-		share := q.rows / 8
-		q.rows, q.waiting = q.rows-share, share/waiterBytes
+	share := int64(0) // of waiting ids
+	if e.counts {
+		share = budget / 8
 	}
-	return q
+	b := &bound{most: (budget - share) / int64(4*e.stride+indexBytes)}
+	for n > 1 && b.most/int64(n) < leastRows {
+		n /= 2
+	}
+	b.waiting = int(share) / waiterBytes / n
+	return b, n
 }
 
-// shardsFor halves the number of shards until each has enough of the budget.
-func shardsFor(budget int64, shards int) int {
-	for budget > 0 && shards > 1 && budget/int64(shards) < leastQuota {
-		shards /= 2
+// take counts one more row, if there is room.
+func (b *bound) take() bool {
+	for n := b.rows.Load(); n < b.most; n = b.rows.Load() {
+		if b.rows.CompareAndSwap(n, n+1) {
+			return true
+		}
 	}
-	return shards
+	return false
 }
 
-// room reports whether there is room for one more row of that hash.
-func (s *shard) room(hash uint32) bool {
-	need := 0
-	if s.arena.full() {
-		need = s.arena.growth()
+// full reports whether no more rows fit.
+func (b *bound) full() bool { return b != nil && b.rows.Load() >= b.most }
+
+// add counts rows, for which there may be no room.
+func (b *bound) add(n int64) {
+	if b != nil {
+		b.rows.Add(n)
 	}
-	if s.index.full(hash) {
-		need += s.index.growth(hash)
-	}
-	return need == 0 || s.rowBytes()+need <= s.quota.rows && s.arena.rows < mostRows
+}
+
+// nearly reports whether 80 % of the rows are taken.
+func (b *bound) nearly() bool { return b != nil && b.rows.Load() >= b.most/5*4 }
+
+// takes counts one more row, if there is room.
+func (s *shard) takes() bool {
+	return (s.arena.free != 0 || s.arena.rows < mostRows) && (s.bound == nil || s.bound.take())
 }
 
 func (s *shard) rowBytes() int {
@@ -69,8 +97,8 @@ func (s *shard) rowBytes() int {
 
 // mayWait is the number of ids that may wait.
 func (s *shard) mayWait() int {
-	if s.quota.waiting > 0 {
-		return s.quota.waiting
+	if s.bound != nil && s.bound.waiting > 0 {
+		return s.bound.waiting
 	}
 	return 1<<14 + 4*s.arena.live()
 }
@@ -89,9 +117,6 @@ func (s *Store) LogTo(log *slog.Logger) {
 		t.filling.log = log
 	}
 }
-
-// nearly reports whether a shard uses 80 % of its quota.
-func (s *shard) nearly() bool { return s.quota.rows < math.MaxInt && s.rowBytes() >= s.quota.rows/5*4 }
 
 // nearly logs once that a table is nearly full.
 func (f *filling) nearly(t *Sparse) {

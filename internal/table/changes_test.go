@@ -77,7 +77,7 @@ func TestChanges(t *testing.T) {
 
 // TestChangesOfThoseThatWait: ids that were pushed, and those that were forgotten since too many wait; given back they are there again.
 func TestChangesOfThoseThatWait(t *testing.T) {
-	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Entry: optimizer.Entry{CountFilter: 2}, MaxBytes: leastQuota}
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Entry: optimizer.Entry{CountFilter: 2}, MaxBytes: 64 << 10}
 	x, err := NewSparse(p, optimizer.SGD{LR: 0.1}, Options{})
 	check(t, err)
 	take := tracked(t, x, nil)
@@ -121,7 +121,7 @@ func TestChangesOfThoseThatWait(t *testing.T) {
 // TestForgottenIdsDontPileUp: where changes are not taken for long, nobody keeps all ids that were forgotten, and what has changed does not tell
 // them any more; neither where changes are given back again and again.
 func TestForgottenIdsDontPileUp(t *testing.T) {
-	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Entry: optimizer.Entry{CountFilter: 2}, MaxBytes: leastQuota}
+	p := &optimizer.Param{Name: "emb", Shape: []int{0, 2}, Embedding: true, Entry: optimizer.Entry{CountFilter: 2}, MaxBytes: 64 << 10}
 	x, err := NewSparse(p, optimizer.SGD{LR: 0.1}, Options{})
 	check(t, err)
 	take := tracked(t, x, nil)

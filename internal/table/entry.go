@@ -84,12 +84,12 @@ func (e *entry) admitted(s *shard, it item, h *header) {
 
 // create makes the row of an item if there is room.
 func (e *entry) create(s *shard, c *call, it item) *header {
-	if !s.room(it.hash) {
+	if !s.takes() {
 		c.res.Full++
 		return nil
 	}
 	c.res.Born++
 	h := s.born(&e.kind, it)
-	c.nearly = c.nearly || s.nearly()
+	c.nearly = c.nearly || s.bound.nearly()
 	return h
 }

@@ -80,15 +80,6 @@ func (x *index) insert(hash, row uint32) {
 // full reports whether the next insertion of that hash splits a segment.
 func (x *index) full(hash uint32) bool { return x.at(hash).size.used >= segmentFull }
 
-// growth is the number of bytes that such a split takes.
-func (x *index) growth(hash uint32) int {
-	n := segmentBytes
-	if x.at(hash).size.depth == x.depth() {
-		n += len(x.places) * placeBytes
-	}
-	return n
-}
-
 func (x *index) depth() uint32 { return uint32(32 - x.shift) }
 
 func (x *index) bytes() int { return x.count*segmentBytes + len(x.places)*placeBytes }

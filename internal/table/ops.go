@@ -81,7 +81,7 @@ func (t *Sparse) ByPush() { t.byPush = t.rule != nil }
 
 // let reports whether a push would create an item's row.
 func (e *entry) let(s *shard, it item) bool {
-	return !e.counts && (!e.draws || e.param.Drawn(it.id)) && s.room(it.hash)
+	return !e.counts && (!e.draws || e.param.Drawn(it.id)) && !s.bound.full()
 }
 
 // unborn reads the initial values of a row that does not exist.

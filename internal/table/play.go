@@ -37,6 +37,7 @@ func (e *entry) enterAgain(s *shard, c *call, it item) *header {
 		}
 		return nil
 	}
+	s.bound.add(1)
 	h := s.born(&e.kind, it)
 	if e.counts {
 		e.admitted(s, it, h)

@@ -14,7 +14,7 @@ type shard struct {
 	index   index
 	arena   arena
 	waiting waiting
-	quota   quota
+	bound   *bound // of the table; nil if there is none
 	hot     hot
 	watches []watching
 	old     *oldRows
@@ -23,14 +23,17 @@ type shard struct {
 	_       [64]byte    // keeps two shards' locks off one cache line
 }
 
-// newShards returns n empty shards, or fewer that share the bytes of a budget.
-func newShards(n, stride int, budget int64, counts bool) []shard {
-	shards := make([]shard, shardsFor(budget, n))
-	quota := quotaOf(budget, len(shards), counts)
-	for i := range shards {
-		shards[i].index, shards[i].arena, shards[i].quota = newIndex(), newArena(stride, quota.rows), quota
+// newShards returns n empty shards, or fewer that share a bound.
+func newShards(n int, e *entry) ([]shard, *bound) {
+	bound, n := boundOf(e, n)
+	shards, most := make([]shard, n), int64(mostRows)
+	if bound != nil {
+		most = bound.most / int64(n)
 	}
-	return shards
+	for i := range shards {
+		shards[i].index, shards[i].arena, shards[i].bound = newIndex(), newArena(e.stride, most), bound
+	}
+	return shards, bound
 }
 
 // blockLen is the number of rows that are worked on together: enough to hide the memory's latency, and no more than a
@@ -112,7 +115,7 @@ func (s *shard) givenBy(k *kind, it item, make func(*kind, item) *header) *heade
 		s.image.keepRow(k, row, h)
 		return h
 	}
-	if !s.room(it.hash) {
+	if !s.takes() {
 		return nil
 	}
 	s.waiting.forget(it.id)
@@ -132,4 +135,5 @@ func (s *shard) drop(k *kind, row uint32, h *header) {
 	s.old.forget(row)
 	s.index.remove(k.hash(h.id), row)
 	s.arena.drop(row, h)
+	s.bound.add(-1)
 }

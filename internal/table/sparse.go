@@ -39,6 +39,7 @@ type Sparse struct {
 	remade  atomic.Bool // rows were dropped, or the table was replaced, since changes were last taken
 
 	shards []shard
+	bound  *bound        // of all shards; nil if there is none
 	turn   atomic.Uint32 // the shard with which the next call begins
 	clock  clock
 	calls  sync.Pool
@@ -104,10 +105,10 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
 	}
 	t := &Sparse{entry: newEntry(p, rule, o), times: newCallTimes()}
-	t.shards = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), t.stride, p.MaxBytes, t.counts)
-	if !t.shards[0].room(0) {
+	t.shards, t.bound = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), &t.entry)
+	if t.bound.full() {
 		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes,
-			4*t.stride)
+			4*t.stride+indexBytes)
 	}
 	t.calls.New = func() any { return &call{zeros: make([]float32, t.dim)} }
 	return t, nil

@@ -13,7 +13,7 @@ type Stats struct {
 	Free    int // dropped, with memory that is not used again yet
 	Waiting int // ids without a row whose pushes are counted
 	// Bytes is the size of arenas and indexes, with memory allocated ahead, and about that of the waiting ids. MaxBytes
-	// is its bound, 0 if there is none.
+	// is the param's bound, which counts rows at their RowBytes, 0 if there is none.
 	Bytes, MaxBytes int
 	// Shards is the number of shards; MinShard and MaxShard are the rows of the smallest and the largest.
 	Shards, MinShard, MaxShard int

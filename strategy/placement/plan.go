@@ -15,6 +15,9 @@ type Variable struct {
 	Whole bool
 	// Open marks an embedding without a height: every uint64 is an id, and rows are spread over all servers by [Mix].
 	Open bool
+	// RowBytes is the memory of a row on its server, with optimizer state and its place in the index; 0 if not known or
+	// not an embedding's. An embedding's MaxBytes counts rows at it.
+	RowBytes int
 }
 
 // Options of a plan. The zero value is ready to use.

@@ -8,7 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// String returns the plan as a table: every block with its shape, elements, bytes and server, then each server's total
+// String returns the plan as a table: every block with its shape, elements, bytes, those of
+// a row if they are known, and server, then each server's total
 // and the imbalance.
 func (p *Plan) String() string {
 	var s strings.Builder
@@ -37,13 +38,19 @@ func (p *Plan) table(w io.Writer) {
 }
 
 func (p *Plan) rows(w io.Writer, v int) {
-	name := p.Variables[v].Name
+	name, row := p.Variables[v].Name, "-"
+	if n := p.Variables[v].RowBytes; n > 0 {
+		row = size(int64(n)) + " a row"
+	}
 	if p.Variables[v].Open {
-		fmt.Fprintf(w, "%s\trows by id\t[* %d]\t-\t-\tall\t\n", name, p.Variables[v].Shape[1])
+		fmt.Fprintf(w, "%s\trows by id\t[* %d]\t-\t%s\tall\t\n", name, p.Variables[v].Shape[1], row)
 	}
 	for _, b := range p.BlocksOf(v) {
-		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%s\t%d\t\n", name, b.part(len(p.BlocksOf(v))), b.Shape, b.Size, size(b.Bytes()),
-			b.Server)
+		bytes := size(b.Bytes())
+		if row != "-" {
+			bytes += ", " + row
+		}
+		fmt.Fprintf(w, "%s\t%s\t%v\t%d\t%s\t%d\t\n", name, b.part(len(p.BlocksOf(v))), b.Shape, b.Size, bytes, b.Server)
 	}
 }
 
