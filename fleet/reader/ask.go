@@ -79,7 +79,7 @@ func pause(ctx context.Context, d time.Duration) {
 
 // moment is the moment of an answer.
 func (r *Reader) moment(server int, f *wire.Frame) Moment {
-	return Moment{Server: server, Generation: r.generation, Update: f.Version}
+	return Moment{Server: server, Generation: r.generation, Remade: f.Round, Update: f.Version}
 }
 
 // rowsOf returns the section of rows of an answer, with its description.

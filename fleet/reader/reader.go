@@ -37,11 +37,14 @@ type Param struct {
 	Dim, Height int
 }
 
-// Moment identifies the state in which rows were read: a server, its number of updates, and the generation of the job.
-// Each start of a job from a checkpoint begins a new generation.
+// Moment identifies the state in which rows were read: a server, its number of updates, how often its rows were dropped
+// or loaded (by Shrink, SaveBatch and LoadModel), and the generation of the job. Each start of a job from a checkpoint
+// begins a new generation. A load may set Update back. Of two moments of a server in one generation, the one with the
+// larger Remade is later, and of the same Remade the one with the larger Update.
 type Moment struct {
 	Server     int
 	Generation uint64
+	Remade     uint64
 	Update     uint64
 }
 

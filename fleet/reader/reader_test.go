@@ -194,6 +194,58 @@ func TestBits(t *testing.T) {
 	}
 }
 
+// TestAMomentNamesOneState: rows of one moment are the same rows, whether steps are made, periods end or models are loaded, and
+// later rows have a later moment.
+func TestAMomentNamesOneState(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
+		t.Run(name, func(t *testing.T) {
+			cluster, options := readable(1, 1)
+			dir := t.TempDir()
+			cluster.Run(t, trial.Counters(3, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+				r, err := reader.Open(ctx, options)
+				if err != nil {
+					return err
+				}
+				defer r.Close()
+				seen, last := map[reader.Moment]string{}, reader.Moment{}
+				look := func(when string) error {
+					rows, err := r.Rows(ctx, "rows", []uint64{0, 1 << 32, 2 << 32})
+					if err != nil {
+						return err
+					}
+					at, is := rows.Moments[0], fmt.Sprint(rows.W, rows.Has)
+					if was, ok := seen[at]; ok && was != is {
+						t.Errorf("%s: at %+v there were %s, and are %s", when, at, was, is)
+					}
+					if at.Remade < last.Remade || at.Remade == last.Remade && at.Update < last.Update {
+						t.Errorf("%s: %+v comes behind %+v", when, at, last)
+					}
+					seen[at], last = is, at
+					return nil
+				}
+				shrink := func() error { _, err := f.Shrink(ctx, fleet.ShrinkOptions{Unseen: 1}); return err }
+				step := func() error {
+					return errors.Join(c.Train(ctx, 1), c.Trainer.EndEpoch(ctx), f.BarrierWorker(ctx))
+				}
+				for i, do := range []func() error{
+					step, step, func() error { return f.SavePersistables(ctx, dir+"/ck") }, step, shrink, shrink, step,
+					func() error { return f.LoadModel(ctx, dir+"/ck") }, step, step, step, shrink,
+					func() error { return f.LoadModel(ctx, dir+"/ck", "rows") }, step, shrink, shrink,
+				} {
+					if err := errors.Join(do(), look(fmt.Sprint("event ", i))); err != nil {
+						return err
+					}
+				}
+				if last.Remade != 7 || len(seen) < 12 {
+					t.Errorf("at the end there is %+v, and there were %d moments", last, len(seen))
+				}
+				return nil
+			}))
+		})
+	}
+}
+
 // readUntil goes through a table again and again, and finds that updates of a server never go back.
 func readUntil(t *testing.T, o reader.Options, stop chan struct{}) {
 	r, err := reader.Open(context.Background(), o)

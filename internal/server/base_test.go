@@ -50,6 +50,7 @@ func TestMachinesComeBack(t *testing.T) {
 		"generation": "base-2",
 		"steps":      uint64(40),
 		"loads":      wire.Loads{Frozen: 2, Whole: 1, Updates: 3, Counted: []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, Steps: 4},
+		"remade":     uint64(6),
 		"counted":    [][]progress.Position{{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, nil},
 		"names":      []cut.Named{{Name: "end-3", Said: []byte(`{"rows":[1]}`)}},
 		"cuts": []cut.Record{

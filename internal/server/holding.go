@@ -57,6 +57,7 @@ func (c *holding) register(m *state.Memory) {
 	})
 	c.ends = state.TryEvent(m, "end", func(_ context.Context, r endedRecord) error {
 		c.follower.Recall(r.Named)
+		c.st.Remade.Add(2)
 		return c.store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 }
@@ -165,7 +166,10 @@ func (c *holding) end(o *cut.Order) {
 	err := json.Unmarshal(o.How, &how)
 	var done []table.Shrunk
 	if err == nil {
+		remade := func() { c.st.Remade.Add(1) }
+		c.part.Updates.Between(remade)
 		done, err = c.store.EndPeriod(table.Shrink(how))
+		c.part.Updates.Between(remade)
 	}
 	r := endedRecord{Named: cut.Named{Name: o.Name}, How: how}
 	var freed wire.Freed

@@ -28,8 +28,8 @@ const (
 // turn: what can't be answered now is refused, with the time after which to try again. The server keeps nothing of a
 // reader between requests.
 //
-// The rows of an answer are as they were between two updates, and the answer has the number of those updates. The end
-// of a period may drop rows at any time.
+// The rows of an answer are as they were between two updates, and the answer has the number of those updates, and how
+// often rows were dropped or loaded. While a period is being ended, readers are asked to come again.
 type outside struct {
 	st *state.Job
 	// reading parses ids, as it does for workers, and part has the tables.
@@ -220,11 +220,18 @@ func (c *outside) page(msg *wire.Read, r *state.Reply) error {
 }
 
 // look reads rows between two updates, and returns which of them exist. Updates wait while it reads, which is why a
-// request has few rows. The header's version is the number of updates in the rows.
+// request has few rows. The header's version is the number of updates in the rows, its round how often rows were
+// remade.
 func (c *outside) look(a *state.Asked, r *state.Reply) (has []bool, err error) {
 	a.Rows, has = state.Grow(a.Rows, len(a.IDs)*c.part.Dim(a.Embedding)), make([]bool, len(a.IDs))
 	c.part.Updates.Between(func() {
-		r.Header().Version = uint64(c.part.Store.Applied())
+		remade := c.st.Remade.Load()
+		if remade%2 == 1 {
+			refusal := wire.Refuse(wire.StatusBusy, "server %d ends a period: come again", c.part.Index)
+			refusal.Retry, err = 10*time.Millisecond, refusal
+			return
+		}
+		r.Header().Version, r.Header().Round = uint64(c.part.Store.Applied()), remade/2
 		err = c.part.Store.Tables[a.Embedding].Look(a.IDs, a.Rows, has, c.part.Store.Step())
 	})
 	c.meter.read.Add(int64(len(a.IDs)))

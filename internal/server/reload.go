@@ -57,6 +57,7 @@ type loadRecord struct {
 func (c *reloading) register(m *state.Memory) {
 	state.AddValue(m, "loads", &c.st.Loads)
 	state.AddValue(m, "counted", &c.st.Counted)
+	state.AddFact(m, "remade", func() uint64 { return c.st.Remade.Load() &^ 1 }, c.st.Remade.Store)
 	c.loads = state.TryEvent(m, "load", c.again)
 }
 
@@ -85,12 +86,18 @@ func (c *reloading) embedding(p *optimizer.Param) int {
 // their way may have the weights from before, with older versions.
 func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
-	c.part.Updates.Between(func() { c.store.Become(n.store, absent) })
+	whole := n.found.Rule != "" && len(n.from.Params) == 0 // all params of a checkpoint
+	c.part.Updates.Between(func() {
+		c.store.Become(n.store, absent)
+		if whole {
+			c.store.SetStep(n.store.Step())
+		}
+		c.st.Remade.Add(2)
+	})
 	if c.epochs.anew(); c.st.Leader != nil {
 		c.st.Leader.Loaded()
 	}
-	if n.found.Rule != "" && len(n.from.Params) == 0 { // all params of a checkpoint
-		c.store.SetStep(n.store.Step())
+	if whole {
 		c.store.SetRateFactors(n.store.Factors())
 		if c.st.Leader != nil && n.found.Progress != nil { // one of a job's own checkpoints
 			c.st.Leader.Did(n.found.Deeds)

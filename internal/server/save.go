@@ -83,6 +83,7 @@ func (c *saving) register(m *state.Memory) {
 	m.Old = append(m.Old, "ended", "period")
 	state.AddEvent(m, "period", func(json.RawMessage) {})
 	state.TryEvent(m, "shrink", func(_ context.Context, r oldShrink) error {
+		c.st.Remade.Add(2)
 		return c.store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 	c.registerServing(m)

@@ -61,7 +61,9 @@ type model struct {
 	ends bool     // all calls of the leg are made
 	l    Leg
 	now  *state
-	work []work // of each worker
+	// remade counts the periods that have ended in the leg, and the loads.
+	remade int
+	work   []work // of each worker
 	// sent are the steps, of all workers whose copies nobody follows, that servers were told of when all met.
 	sent  int
 	debts []debts // of each worker
@@ -78,7 +80,7 @@ func (m *model) leg(i int, l Leg) {
 	m.ends, m.signs.leg = false, i
 	m.l, m.now, m.work = l, newState(m.p, m.noise, m.signs), make([]work, l.Workers)
 	m.debts, m.drifters, m.rests = make([]debts, l.Workers), nil, nil
-	m.averages, m.sent = nil, 0
+	m.averages, m.sent, m.remade = nil, 0, 0
 	for range l.Workers {
 		m.averages = append(m.averages, average{moments: m.p.Net.firstMoments()})
 		m.rests = append(m.rests, rest{map[int]float64{}, map[int]bool{}, 0})
@@ -176,7 +178,7 @@ func (m *model) call(at string, c Call) {
 	if c.Do != train && c.Do != look && c.Do != reopen {
 		m.meet()
 		m.average()
-		defer m.changed()
+		defer m.changed(c)
 	}
 	switch c.Do {
 	case train:
@@ -224,7 +226,11 @@ func (m *model) call(at string, c Call) {
 }
 
 // changed is what happens behind them.
-func (m *model) changed() {
+func (m *model) changed(c Call) {
+	if c.Do == load || c.ends() {
+		m.remade++
+		m.readable()
+	}
 	if m.o != nil {
 		m.o.versions[len(m.o.versions)-1] = m.now.clone()
 	}

@@ -22,12 +22,13 @@ import (
 // readToken lets readers in.
 const readToken = "for readers alone"
 
-// mayRead says whether it is known which rows there were: no others come between two updates.
+// mayRead says whether it is known which rows there were. In a leg with an order, a version is what there was behind an
+// event and, when all have met, what they have changed then: no version is of the time between.
 func (l Leg) mayRead(n Net) bool {
 	others := func(c Call) bool { return c.Do == load || c.ends() }
 	return l.Servers > 0 && !l.returns() && !l.copies() && !l.counted() && len(n.Tables) > 0 &&
 		l.From.How != "worker" &&
-		!slices.ContainsFunc(l.Calls, others)
+		(!l.ordered() || !slices.ContainsFunc(l.Calls, others))
 }
 
 // read says whether a reader reads, also of a program that was made smaller.
@@ -128,7 +129,7 @@ func (r *run) once(ctx context.Context, l Leg, leg int, beside *reader.Reader, n
 			continue
 		}
 		got := seenOf(rows, t, i)
-		name := fmt.Sprintf(readAt, l.End, at.Update, t.Name, id)
+		name := fmt.Sprintf(readAt, l.End, at.Update, at.Remade, t.Name, id)
 		if was, twice := r.saw.of[name]; twice && !slices.Equal(was, got) {
 			return fmt.Errorf("%s: %v, and before %v: %w", name, got, was, errTwice)
 		}
@@ -193,7 +194,7 @@ func (o *ordered) checkGlimpses(m *model) {
 }
 
 // readAt names what a reader sees.
-const readAt = "%s reader at update %d sees %s row %d"
+const readAt = "%s reader at update %d, remade %d times, sees %s row %d"
 
 // isRead says whether a name is of that: readers see some updates and not others.
 func isRead(name string) bool { return strings.Contains(name, " reader at update ") }
@@ -205,7 +206,7 @@ func (m *model) readable() {
 	}
 	for _, t := range m.p.Net.Tables {
 		for _, id := range t.Pool {
-			m.saw.see(m.now.seenBy(t, id), readAt, m.l.End, m.now.steps, t.Name, id)
+			m.saw.see(m.now.seenBy(t, id), readAt, m.l.End, m.now.steps, m.remade, t.Name, id)
 		}
 	}
 }

@@ -31,9 +31,12 @@ type Job struct {
 	Applying   int           // updates being applied
 	Published  bool          // the dense weights are set
 	Loads      wire.Loads
-	Counted    [][]progress.Position // in the last checkpoint of all params that was loaded during the run
-	Returned   bool                  // this process has taken the place of another; it needs no lock
-	Lives      *Lives                // it needs no lock
+	// Remade counts how often rows were dropped or loaded, which changes them between two updates. It is odd while a
+	// period is being ended, and needs no lock.
+	Remade   atomic.Uint64
+	Counted  [][]progress.Position // in the last checkpoint of all params that was loaded during the run
+	Returned bool                  // this process has taken the place of another; it needs no lock
+	Lives    *Lives                // it needs no lock
 }
 
 // Options configures a Job.
