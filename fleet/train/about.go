@@ -1,12 +1,12 @@
 package train
 
 import (
-	"context"
 	"flag"
 	"os"
 	"path/filepath"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/runs"
 )
 
@@ -14,13 +14,13 @@ import (
 // until then both are those of an earlier job.
 func (j *Job) told() Hooks {
 	written := false
-	return Hooks{Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
-		if written || !r.Leads() {
-			return nil
+	return beside(files.Join(j.Out, runs.File), func(r *Run) (err error) {
+		if !written {
+			err = j.about(r.Fleet).Write(j.Out)
 		}
-		written = true
-		return j.about(r.Fleet).Write(j.Out)
-	}}
+		written = err == nil
+		return err
+	})
 }
 
 // about is the description of a job in run.json, for comparisons of jobs: with the flags of the whole program if the

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 
 	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 )
@@ -28,7 +29,9 @@ func Calibration(file string) Hooks {
 		case tested && len(r.tests.judged) > 0:
 			return write(ctx, r, e)
 		case len(r.History) == 1 && r.Leads():
-			return remove(file)
+			if err := remove(file); err != nil {
+				slog.Warn("train: the picture of an earlier job could not be removed", "file", file, "error", err)
+			}
 		}
 		return nil
 	}

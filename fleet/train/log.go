@@ -78,15 +78,41 @@ func HistoryJSON(file string) Hooks {
 
 // rewritten returns hooks that write a file again after each evaluation.
 func rewritten(file, hook string, write func(r *Run, to io.Writer) error) Hooks {
-	return Hooks{Begin: named(hook, file), Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
-		if !r.Leads() {
-			return nil
-		}
+	h := beside(file, func(r *Run) error {
 		if err := files.MakeDirs(files.Dir(file)); err != nil {
 			return err
 		}
 		return files.Write(file, func(to io.Writer) error { return write(r, to) })
-	}}
+	})
+	h.Begin = named(hook, file)
+	return h
+}
+
+// beside returns hooks by which the leading worker writes a file after each evaluation. The job is not for that file: if
+// it can't be written the job warns, and writes it again after the next evaluation, or else at the end.
+func beside(file string, write func(r *Run) error) Hooks {
+	failed := false
+	try := func(r *Run, next string) error {
+		if !r.Leads() {
+			return nil
+		}
+		err := write(r)
+		if failed = err != nil; failed {
+			slog.Warn("train: a file could not be written, and the job goes on: "+next, "file", file, "error", err)
+		}
+		return nil
+	}
+	return Hooks{
+		Evaluated: func(_ context.Context, r *Run, _ Evaluation) error {
+			return try(r, "it is written again after the next evaluation")
+		},
+		End: func(_ context.Context, r *Run) error {
+			if !failed {
+				return nil
+			}
+			return try(r, "it stays as it is")
+		},
+	}
 }
 
 // named refuses a missing file name, or a file that can't be written, before an epoch of training.

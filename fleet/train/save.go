@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -17,13 +19,37 @@ func (r *Run) checkpoint(ctx context.Context) error {
 		return nil
 	}
 	err := r.Fleet.Checkpoint(ctx)
-	if err == nil || ctx.Err() != nil || errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrTaken) {
+	if err == nil || fatal(ctx, err) {
 		return err
 	}
 	slog.Warn("train: no checkpoint of this epoch was saved, and the job trains on; it ends with an error if its last "+
 		"one fails too",
 		"epoch", r.Epoch+1, "error", err) // an error that has ended the job ends the next call too
 	return nil
+}
+
+// fatal reports whether an error of a save ends the job, whatever it was to write.
+func fatal(ctx context.Context, err error) bool {
+	return ctx.Err() != nil || errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrTaken)
+}
+
+// insist calls a save until it succeeds, at most so many times, with pauses of 1, 2, 4 … seconds: a disk may be full for a
+// moment, and a store's answer lost.
+func insist(ctx context.Context, times int, what string, save func() error) (err error) {
+	for i := range times {
+		if err = save(); err == nil || fatal(ctx, err) {
+			return err
+		}
+		pause := time.Second << i
+		if i+1 == times {
+			break
+		}
+		slog.Warn("train: "+what+" could not be written, it is tried again", "in", pause, "error", err)
+		if rest := awake.Rest(ctx, pause); rest != nil {
+			return errors.Join(err, rest)
+		}
+	}
+	return err
 }
 
 // save makes the leading worker write what the job leaves.
@@ -46,11 +72,16 @@ func (r *Run) save(ctx context.Context) error {
 				k.best.At.Epoch)
 		}
 		model = r.Job.model()
-		if err := r.Job.forget(); err != nil {
-			return err
-		}
 	}
-	if err := Save(ctx, r.Fleet, dir, model); err != nil {
+	err := insist(ctx, 6, "what the job leaves", func() error {
+		if model != nil {
+			if err := r.Job.forget(); err != nil {
+				return err
+			}
+		}
+		return Save(ctx, r.Fleet, dir, model)
+	})
+	if err != nil {
 		return err
 	}
 	r.left = r.closing(of != "") + fmt.Sprintf("saved %s%s\n", dir, of)

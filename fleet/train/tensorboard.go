@@ -2,7 +2,10 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,13 +43,41 @@ func (t TensorBoard) Hooks() Hooks {
 	if t.Every == 0 {
 		b.loss.Every = 10
 	}
-	return Hooks{Begin: b.open, Step: b.step, Evaluated: b.evaluated, End: b.end}
+	return Hooks{
+		Begin: b.open,
+		Step: func(ctx context.Context, r *Run, so nn.TrainResult) error {
+			if b.away {
+				return nil
+			}
+			return b.spare(b.step(ctx, r, so))
+		},
+		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
+			b.away = false
+			return b.spare(b.evaluated(ctx, r, e))
+		},
+		End: func(ctx context.Context, r *Run) error { return b.spare(b.end(ctx, r)) },
+	}
+}
+
+// spare returns an error unless it is of a file: without those the job goes on.
+func (b *boards) spare(err error) error {
+	var file *fs.PathError
+	var link *os.LinkError
+	if !errors.As(err, &file) && !errors.As(err, &link) {
+		return err
+	}
+	slog.Warn("train: TensorBoard's files could not be written, and the job goes on: others are begun at the next "+
+		"evaluation", "dir", b.Dir, "error", err)
+	_ = b.close()
+	b.away = true
+	return nil
 }
 
 // boards are the two runs of a job, which are open while this worker leads.
 type boards struct {
 	TensorBoard
 	train, test *board.Writer
+	away        bool       // a file could not be written since the last evaluation
 	params      []*nn.Node // params with histograms
 	loss        curve
 	seen        map[string][2]board.Histogram // weights and gradients of the last step that was measured, by param

@@ -175,6 +175,7 @@ type BestModel struct {
 // Hooks returns the hooks for Job.Hooks.
 func (b BestModel) Hooks() Hooks {
 	w, state := watched{"BestModel", b.Metric}, new(jsonState[best])
+	var failed error
 	return Hooks{
 		Name: "BestModel", State: state,
 		Begin: func(_ context.Context, r *Run) error {
@@ -200,11 +201,25 @@ func (b BestModel) Hooks() Hooks {
 			if !state.now.look(&w, r, e, 0) || !r.Leads() {
 				return nil
 			}
-			if err := r.Fleet.SaveInferenceModel(ctx, b.Dir, r.Job.model()); err != nil {
-				return err
+			failed = insist(ctx, 3, "the best model", func() error {
+				return r.Fleet.SaveInferenceModel(ctx, b.Dir, r.Job.model())
+			})
+			if failed != nil && !fatal(ctx, failed) {
+				slog.Warn("train: the best model could not be written, and the job goes on: it ends with an error "+
+					"unless a later one is better", "dir", b.Dir, "error", failed)
+				return nil
+			}
+			if failed != nil {
+				return failed
 			}
 			fmt.Fprintf(r.Job.Stdout, "%s: the best model so far is saved in %s\n", r.label(), b.Dir)
 			return r.hooks.saved(ctx, r, b.Dir)
+		},
+		End: func(context.Context, *Run) error {
+			if failed != nil {
+				failed = fmt.Errorf("train: BestModel: the best evaluation's model is not in %s: %w", b.Dir, failed)
+			}
+			return failed
 		},
 	}
 }
@@ -322,13 +337,21 @@ func (k *keeper) save(ctx context.Context, r *Run) error {
 	if r.Job.Out == "" || len(r.Job.Outputs) == 0 || !r.Leads() {
 		return nil
 	}
-	if err := r.Job.forget(); err != nil {
+	err := insist(ctx, 3, "the model of the best evaluation", func() error {
+		if err := r.Job.forget(); err != nil {
+			return err
+		}
+		if err := r.Fleet.SaveInferenceModel(ctx, files.Join(r.Job.Out, "model"), r.Job.model()); err != nil {
+			return err
+		}
+		return files.Write(k.path(r), func(to io.Writer) error { return json.NewEncoder(to).Encode(k.best.At) })
+	})
+	if err == nil || fatal(ctx, err) {
 		return err
 	}
-	if err := r.Fleet.SaveInferenceModel(ctx, files.Join(r.Job.Out, "model"), r.Job.model()); err != nil {
-		return err
-	}
-	return files.Write(k.path(r), func(to io.Writer) error { return json.NewEncoder(to).Encode(k.best.At) })
+	slog.Warn("train: the model of the best evaluation could not be written, and the job goes on: it leaves a later "+
+		"one's, or the last step's", "error", err)
+	return nil
 }
 
 // there reports whether the model of the best evaluation is in its place.

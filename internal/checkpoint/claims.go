@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 
@@ -86,8 +87,7 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 		return err
 	}
 	if err := sweep(dir, h.certain()); err != nil {
-		h.release()
-		return err
+		slog.Warn("files of unfinished saves could not be removed", "dir", dir, "error", err)
 	}
 	if c.held = append(c.held, h); len(c.held) > mostClaims {
 		c.held[0].release()

@@ -31,6 +31,7 @@ type Series struct {
 	base int          // the number of the checkpoint that the job began from, 0 for none
 	own  map[int]bool // numbers made by this process, or by the process that it has replaced
 	made int          // the last of own
+	left map[int]bool // numbers whose directories stay, with files that are not a checkpoint's
 	last last
 }
 
@@ -196,9 +197,7 @@ func (s *Series) reserve(ctx context.Context, over bool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err == nil {
-		err = s.sweep(over)
-	}
+	s.sweep(over)
 	if s.next = (reserved{err: err}); err != nil {
 		return
 	}
@@ -239,8 +238,9 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 }
 
 // sweep removes this process's checkpoints that were never committed; the last one only if over, since it may be under
-// way. A committed one stays, even while a part of it can't be seen. mu is held.
-func (s *Series) sweep(over bool) error {
+// way. A committed one stays, even while a part of it can't be seen. It logs what it can't remove: the next checkpoint
+// has another number. mu is held.
+func (s *Series) sweep(over bool) {
 	for n := range s.own {
 		if n == s.made && !over {
 			continue
@@ -249,12 +249,31 @@ func (s *Series) sweep(over bool) error {
 		if _, err := Read(dir); !errors.Is(err, ErrNone) {
 			continue
 		}
-		if _, err := remove(dir); err != nil {
-			return fmt.Errorf("checkpoint: a part of one that failed is left: %w", err)
-		}
+		s.drop(n)
+	}
+}
+
+// drop removes the directory of a number, and reports whether it is no checkpoint's any more. A directory that stays
+// because it has other files is logged once. mu is held.
+func (s *Series) drop(n int) bool {
+	if s.left[n] {
+		return true
+	}
+	dir := files.Join(s.Dir, name(n))
+	gone, err := remove(dir)
+	if gone {
 		delete(s.own, n)
 	}
-	return nil
+	if gone && err != nil {
+		if s.left == nil {
+			s.left = map[int]bool{}
+		}
+		s.left[n] = true
+	}
+	if err != nil {
+		s.Log.Warn("an old checkpoint could not be removed, and the job goes on", "dir", dir, "error", err)
+	}
+	return gone
 }
 
 // Prune removes, after a new checkpoint, this job's checkpoints that are older than the last Keep and are no base of
@@ -279,25 +298,21 @@ func (s *Series) Prune() {
 			kept++
 		case needed[name(n)]:
 		case torn != nil && (kept == 0 || !s.own[n] && young(dir)): // a save may be under way, above the newest
-		default:
-			gone, failed := remove(dir)
-			if err = errors.Join(err, failed); gone {
-				delete(s.own, n)
-				continue
-			}
+		case s.drop(n):
+			continue
 		}
 		if m.Base != nil {
 			needed[m.Base.Dir] = true
 		}
 	}
 	if err != nil {
-		s.Log.Warn("an old checkpoint could not be removed", "dir", s.Dir, "error", err)
+		s.Log.Warn("old checkpoints can't be looked through, and stay", "dir", s.Dir, "error", err)
 	}
 }
 
 // remove removes the directory of a checkpoint. The manifest goes first, so that an incomplete rest is never taken for
 // a checkpoint; it comes back if the checkpoint was pinned meanwhile, and gone is false. Files that do not belong to a
-// checkpoint stay.
+// checkpoint stay; if they alone keep the directory, gone is true, with an error.
 func remove(dir string) (gone bool, err error) {
 	manifest, aside := files.Join(dir, manifestName), files.Join(dir, asideName)
 	disk := on(context.Background(), dir)
@@ -313,7 +328,8 @@ func remove(dir string) (gone bool, err error) {
 		return false, err
 	}
 	if err := disk.Remove(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+		left, unread := files.ReadDir(dir)
+		return unread == nil && len(left) > 0, err
 	}
 	return true, nil
 }

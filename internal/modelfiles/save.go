@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -96,7 +97,10 @@ func (s *Save) Commit() error {
 	if err := s.rename(); err != nil {
 		return err
 	}
-	return s.clean(before)
+	if err := s.clean(before); err != nil { // the model is whole
+		slog.Warn("files of earlier saves could not be removed", "dir", s.dir, "error", err)
+	}
+	return nil
 }
 
 // finish makes the files durable, and returns their record.
