@@ -274,7 +274,8 @@ func (s *saver) run(ctx context.Context) {
 			err = s.save(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			wait = s.retry("saving a checkpoint failed, it is tried again", err)
+			wait = min(retryAfter, s.every)
+			s.retry(wait, "saving a checkpoint failed, it is tried again", err)
 		}
 	}
 }
@@ -377,7 +378,7 @@ func (s *saver) last(ctx context.Context) error {
 	if !s.saves() {
 		return nil
 	}
-	begin, limit := time.Now(), s.j.strategy.WaitTimeout.Std()
+	begin, limit, wait := time.Now(), s.j.strategy.WaitTimeout.Std(), min(retryAfter, s.every)
 	mine, err := s.j.backend.Saves(ctx, true)
 	if err == nil && !mine {
 		return nil
@@ -391,9 +392,9 @@ func (s *saver) last(ctx context.Context) error {
 			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited),
 				strategy.Duration(limit))
 		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // other workers save
-			wait := s.retry("saving the last checkpoint failed, it is tried again before this worker ends", failed,
+			s.retry(wait, "saving the last checkpoint failed, it is tried again before this worker ends", failed,
 				"gives up in", strategy.Duration((limit - waited).Round(time.Second)))
-			err = awake.Rest(ctx, wait)
+			err, wait = awake.Rest(ctx, wait), min(2*wait, time.Minute)
 		}
 		if err != nil {
 			err = errors.Join(failed, err)
@@ -407,9 +408,7 @@ func (s *saver) save(ctx context.Context) error {
 	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) })
 }
 
-// retry logs a failure with its details, and returns the pause until the next attempt.
-func (s *saver) retry(what string, err error, more ...any) time.Duration {
-	wait := min(retryAfter, s.every)
+// retry logs a failure with its details, and the pause until the next attempt.
+func (s *saver) retry(wait time.Duration, what string, err error, more ...any) {
 	s.j.log.Warn(what, append([]any{"worker", s.j.id.Index, "in", strategy.Duration(wait), "error", err}, more...)...)
-	return wait
 }

@@ -88,8 +88,8 @@ func rewritten(file, hook string, write func(r *Run, to io.Writer) error) Hooks 
 	return h
 }
 
-// beside returns hooks by which the leading worker writes a file after each evaluation. The job is not for that file: if
-// it can't be written the job warns, and writes it again after the next evaluation, or else at the end.
+// beside returns hooks by which the leading worker writes a file after each evaluation. The job is not for that file:
+// if it can't be written the job warns, and writes it again after the next evaluation, or else at the end.
 func beside(file string, write func(r *Run) error) Hooks {
 	failed := false
 	try := func(r *Run, next string) error {

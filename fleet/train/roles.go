@@ -84,6 +84,9 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return r.result(), j.ended(s, err)
 	}
 	if err := f.StopWorker(ctx); err != nil {
+		if r.left != "" {
+			err = fmt.Errorf("%w; what was trained is in %s", err, j.Out)
+		}
 		return r.result(), err
 	}
 	if err := j.standIns.wait(); err != nil {

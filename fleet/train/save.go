@@ -33,8 +33,8 @@ func fatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrTaken)
 }
 
-// insist calls a save until it succeeds, at most so many times, with pauses of 1, 2, 4 … seconds: a disk may be full for a
-// moment, and a store's answer lost.
+// insist calls a save until it succeeds, at most so many times, with pauses of 1, 2, 4 … seconds: a disk may be full
+// for a moment, and a store's answer lost.
 func insist(ctx context.Context, times int, what string, save func() error) (err error) {
 	for i := range times {
 		if err = save(); err == nil || fatal(ctx, err) {

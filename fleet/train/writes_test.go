@@ -33,6 +33,7 @@ var writes = []string{"out/curves.svg", "out/history.csv", "out/calibration.svg"
 // TestOneFailedWriteEndsNoJob: whatever a job writes, one write of it that fails, or whose answer is lost, ends neither training nor the
 // job: it says which, and everything is there in the end.
 func TestOneFailedWriteEndsNoJob(t *testing.T) {
+	// Serial: it takes over the process's log.
 	trial.Slow(t)
 	defer slog.SetDefault(slog.Default())
 	play := func(fault func(storetest.Request) storetest.Fault, log *trial.Log) (m *storetest.Memory) {
@@ -94,6 +95,7 @@ func TestOneFailedWriteEndsNoJob(t *testing.T) {
 // TestForeignFilesStay: files of others in every directory that a job writes stay there, and end neither the job nor its
 // checkpoints; each is told of at most once.
 func TestForeignFilesStay(t *testing.T) {
+	// Serial: it takes over the process's log.
 	trial.Slow(t)
 	defer slog.SetDefault(slog.Default())
 	for _, servers := range []int{0, 2} {

@@ -427,8 +427,36 @@ func TestStoresWithoutConditions(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "If-None-Match") || !strings.Contains(err.Error(), dir) {
 		t.Errorf("a store without conditions: %v", err)
 	}
+	if err := s.Claim(t.Context()); !errors.Is(err, ErrNoConditions) {
+		t.Errorf("a job begins in a store without conditions: %v", err)
+	}
 	if left := m.Names(); len(left) > 0 {
 		t.Errorf("there are %v", left)
+	}
+}
+
+// TestAClaimWhoseAnswerIsLost: a put of a claim that is done and not answered is this job's own, whichever it is, and the directory is taken
+// at once.
+func TestAClaimWhoseAnswerIsLost(t *testing.T) {
+	for lost := range 2 {
+		synctest.Test(t, func(t *testing.T) {
+			m := storetest.NewMemory()
+			puts := 0
+			m.SetFault(func(r storetest.Request) storetest.Fault {
+				if r.Op == "put" {
+					puts++
+				}
+				return storetest.Fault{Lost: r.Op == "put" && puts == lost+1}
+			})
+			s, said := newSeries(storetest.Mount(t, m)+"/job", 2)
+			began := time.Now()
+			check(t, s.Claim(t.Context()))
+			saveTo(t, s)
+			if took := time.Since(began); took > 2*time.Second || said.Len() > 0 {
+				t.Errorf("the answer of put %d is lost: it takes %v, and the log has %s", lost, took, said)
+			}
+			s.Release()
+		})
 	}
 }
 

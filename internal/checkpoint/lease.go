@@ -50,6 +50,9 @@ func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 	}
 	if version != "" {
 		w.see(other)
+		if l.is(other, version) {
+			return true, nil
+		}
 		switch waited := time.Since(w.from) >= ending; {
 		case waited && w.lives:
 			return false, other.taken(l.dir())
@@ -61,8 +64,28 @@ func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 	if err = l.write(ctx); errors.Is(err, files.ErrChanged) {
 		return false, nil // another job was faster
 	}
+	if err != nil { // it may be written, and the answer lost
+		if other, version, unread := l.read(ctx); unread == nil && l.is(other, version) {
+			return true, nil
+		}
+	}
 	return err == nil, err
 }
+
+// is reports whether the file is of this claim already.
+func (l *lease) is(o owner, version string) bool {
+	if o.Job == l.owner.Job {
+		l.version = version
+	}
+	return o.Job == l.owner.Job
+}
+
+// ErrNoConditions is the error of a store that can't keep two jobs apart.
+var ErrNoConditions = errors.New("this store can't keep two jobs apart, since it must write a file on condition that " +
+	"it is absent, or of a version (S3: If-None-Match and If-Match)")
+
+// mostProbes is how often a store is asked for its conditions while it does not answer.
+const mostProbes = 3
 
 // read returns the owner that the file names, and the file's version, which is empty if there is no file.
 func (l *lease) read(ctx context.Context) (o owner, version string, err error) {
@@ -99,13 +122,24 @@ func (l *lease) write(ctx context.Context) error {
 
 // begin checks that the store honours conditions on writes, on which the lease rests, and starts the beats.
 func (l *lease) begin(ctx context.Context) error {
-	if _, err := files.Publish(ctx, disk, l.name, "", []byte("{}\n")); !errors.Is(err, files.ErrChanged) {
-		_ = files.Remove(l.name)
-		if err == nil {
-			err = errors.New("it has replaced a file on condition that there is none")
+	text, err := json.Marshal(l.owner) // if it comes late it is still this claim's
+	if err != nil {
+		return fmt.Errorf("checkpoint: %w", err)
+	}
+	for range mostProbes {
+		if _, err = files.Publish(ctx, disk, l.name, "", text); err == nil || errors.Is(err, files.ErrChanged) ||
+			ctx.Err() != nil {
+			break
 		}
-		return fmt.Errorf("checkpoint: %s: this store can't keep two jobs apart, since it must write a file on "+
-			"condition that it is absent, or of a version (S3: If-None-Match and If-Match): %w", l.dir(), err)
+	}
+	switch {
+	case errors.Is(err, files.ErrChanged):
+	case err == nil || errors.Is(err, errors.ErrUnsupported):
+		_ = files.Remove(l.name)
+		return fmt.Errorf("checkpoint: %s: %w: save elsewhere", l.dir(), errors.Join(ErrNoConditions, err))
+	default:
+		_ = files.Remove(l.name)
+		return fmt.Errorf("checkpoint: %s: whether the store keeps two jobs apart could not be asked: %w", l.dir(), err)
 	}
 	if l.owner.Every > l.pause { // other jobs must read Every before they count this one as gone
 		if err := l.again(ctx); errors.Is(err, files.ErrChanged) {

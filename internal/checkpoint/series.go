@@ -153,14 +153,14 @@ func (s *Series) owns(n int) {
 	s.own[n], s.made = true, n
 }
 
-// Claim takes Dir for this job, before it trains. It returns an error if another job has Dir, or if ctx ends. It only
-// logs other errors, since each checkpoint tries again.
+// Claim takes Dir for this job, before it trains. It returns an error if another job has Dir, if the store can't keep
+// jobs apart, or if ctx ends. It only logs other errors, since each checkpoint tries again.
 func (s *Series) Claim(ctx context.Context) error {
 	if s.Dir == "" {
 		return nil
 	}
 	err := s.claims.Take(ctx, s.Dir)
-	if errors.Is(err, ErrTaken) || err != nil && ctx.Err() != nil {
+	if errors.Is(err, ErrTaken) || errors.Is(err, ErrNoConditions) || err != nil && ctx.Err() != nil {
 		return err
 	}
 	if err != nil {

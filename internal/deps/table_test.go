@@ -70,7 +70,7 @@ var house = map[string][]string{
 	"fleet/stats":                  {"internal/count", "transport"},
 	"fleet/checkpoints":            {"fleet", "internal/checkpoint", "internal/progress"},
 	"fleet/paddle":                 {"dataset", "fleet", "fleet/stats", "strategy"},
-	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/stats", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/rules", "internal/runs", "internal/status", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/stats", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/awake", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/rules", "internal/runs", "internal/status", "nn", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
 	"fleet/train/internal/check":   {"dataset", "internal/rules", "nn", "optimizer", "optimizer/local"},
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},

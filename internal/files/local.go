@@ -31,8 +31,19 @@ func CheckLocal(name string) error {
 func CheckWritable(dir string) error {
 	if IsURL(dir) {
 		name := Join(dir, ".writable-"+rand.Text()[:10])
-		_, err := Publish(context.Background(), OS{}, name, "", []byte("x"))
-		return errors.Join(err, Remove(name))
+		var err error
+		for range 3 { // an answer may be lost: then the file is there at the next try
+			if _, err = Publish(context.Background(), OS{}, name, "", []byte("x")); errors.Is(err, ErrChanged) {
+				err = nil
+			}
+			if err == nil {
+				break
+			}
+		}
+		if Remove(name) != nil {
+			_ = Remove(name)
+		}
+		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err

@@ -98,23 +98,28 @@ func (h *Hope) since(started, now time.Time) (since time.Time, waits bool) {
 }
 
 // mostNamed is the number of missing workers that a message names.
-const mostNamed = 8
+const mostNamed = 4
 
 // missing describes the workers that have not joined, or that have to join again.
 func (h *Hope) missing(now time.Time) string {
-	var named []string
-	n := 0
+	var all []int
 	for w := range h.members {
 		if m := &h.members[w]; m.state == absent || m.awaited {
-			if n++; n <= mostNamed {
-				named = append(named, h.members.describe(w, now))
-			}
+			all = append(all, w)
 		}
 	}
-	if n > mostNamed {
-		named = append(named, fmt.Sprintf("%d more", n-mostNamed))
+	return strings.Join(h.members.some(all, now), ", ")
+}
+
+// some describes the first few workers, and says how many more there are.
+func (all members) some(workers []int, now time.Time) (named []string) {
+	for _, w := range workers[:min(len(workers), mostNamed)] {
+		named = append(named, all.describe(w, now))
 	}
-	return strings.Join(named, ", ")
+	if n := len(workers) - mostNamed; n > 0 {
+		named = append(named, fmt.Sprintf("%d more", n))
+	}
+	return named
 }
 
 // Hopeless returns why a server need not wait any longer: workers never joined, or all have been silent for too long,

@@ -131,7 +131,7 @@ func TestMissing(t *testing.T) {
 		t.Errorf("all are there, and missing is %s", who)
 	}
 	many := cast("-----------").Hope
-	if who := many.Missing(at(0), at(20)); !strings.HasSuffix(who, "worker 7 (has not joined), 3 more") {
+	if who := many.Missing(at(0), at(20)); !strings.HasSuffix(who, "worker 3 (has not joined), 7 more") {
 		t.Error(who)
 	}
 	stays := cast("--").Hope

@@ -93,7 +93,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		m := p.Members()[number(1)]
 		return fmt.Sprintf("%s, life %d, since %d", m.State, m.Life, max(0, m.Since.Unix()))
 	case "describe":
-		return p.Describe(number(1), p.now)
+		return p.Describe([]int{number(1)}, p.now)[0]
 	case "over":
 		return yes(p.Hope.Over())
 	case "dead":

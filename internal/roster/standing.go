@@ -59,8 +59,8 @@ func (m *member) standing(hopes bool) string {
 	return "dead"
 }
 
-// Describe describes the state of a worker, for a person.
-func (r *Roster) Describe(w int, now time.Time) string { return r.members.describe(w, now) }
+// Describe describes the state of the first few workers, and says how many more there are, for a person.
+func (r *Roster) Describe(workers []int, now time.Time) []string { return r.members.some(workers, now) }
 
 // Dead lists the workers that were declared dead.
 func (r *Roster) Dead() (ws []int) {

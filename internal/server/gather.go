@@ -311,11 +311,7 @@ func (c *gathering) absent(g *gathered) (ws []int) {
 
 // absentees names the absent workers, for the text of a wait. The caller holds the lock.
 func (c *gathering) absentees(g *gathered) string {
-	var names []string
-	for _, w := range c.absent(g) {
-		names = append(names, c.roster.Describe(w, c.st.Now()))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(c.roster.Describe(c.absent(g), c.st.Now()), ", ")
 }
 
 // release notes that every worker in the job has the data of collective n, since all have come to the next. Data are

@@ -33,7 +33,7 @@ type holding struct {
 	// wrote is the work whose part was written last; that part may still be removed.
 	wrote *work // the work of the last part
 	// newest and newestAt tell Run whether a server that ends has updates which are in no checkpoint.
-	newest   source // the last of the job's own checkpoints of which it took an image, whole or not
+	newest   source // the last checkpoint of all params of which it took an image, whole or not
 	newestAt uint64 // the version of the weights in it
 	// under counts the goroutines of works. Run waits for them when all waits have ended.
 	under sync.WaitGroup

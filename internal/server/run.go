@@ -173,7 +173,7 @@ func (s *Server) farewell(err error) {
 }
 
 // unsaved returns ErrUnsaved if the updates of a server that was asked to end in the middle of a job end with it. They
-// are kept if the last checkpoint of the job's own is whole and nothing was applied after it, or if they are in a
+// are kept if the last checkpoint of all params is whole and nothing was applied after it, or if they are in a
 // journal that the server comes back to. nil also means that there is nothing to lose: no worker has joined, or all
 // have gone.
 func (s *Server) unsaved(ctx context.Context) error {

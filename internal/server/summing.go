@@ -172,13 +172,8 @@ func (c *summing) complete() bool {
 
 // missing names the workers that the next span waits for. The caller holds the lock.
 func (c *summing) missing(r mode.Round) string {
-	text := fmt.Sprintf("for the dense values from %d on of round %v", c.to, r)
-	for _, w := range c.mode.Missing() {
-		if c.waiting[w] == nil {
-			text += fmt.Sprintf("; missing %s", c.roster.Describe(w, c.st.Now()))
-		}
-	}
-	return text
+	missing := slices.DeleteFunc(slices.Clone(c.mode.Missing()), func(w int) bool { return c.waiting[w] != nil })
+	return fmt.Sprintf("for the dense values from %d on of round %v", c.to, r) + c.st.Named(missing)
 }
 
 // advance adds the complete span, or notes the complete pushes. The caller holds the lock, which is released during the

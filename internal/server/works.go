@@ -96,7 +96,7 @@ func (c *holding) takeImage(w *work, o *cut.Order) error {
 	}
 	w.image, w.part = &image, c.saving.partOf(&w.save)
 	c.segments.rebase(&w.save)
-	if w.save.progress != nil {
+	if len(w.save.params) == 0 {
 		c.newest, c.newestAt = source{Dir: w.save.dir, ID: w.save.id}, c.part.Updates.Version()
 	}
 	return nil

@@ -129,6 +129,8 @@ func said(op, name string, err error) error {
 		return &fs.PathError{Op: op, Path: "s3://" + name, Err: notThere{err}}
 	case http.StatusPreconditionFailed, http.StatusConflict:
 		return fmt.Errorf("%w: %w", store.ErrChanged, err)
+	case http.StatusNotImplemented:
+		return fmt.Errorf("%w: %w", errors.ErrUnsupported, err)
 	case http.StatusMovedPermanently:
 		return fmt.Errorf("the bucket is in another region than AWS_REGION or Options.Region says: %w", err)
 	}

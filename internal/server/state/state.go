@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -175,11 +176,15 @@ func (st *Job) AwaitRound(r mode.Round) error {
 
 // Missing describes what round r waits for, and which workers. The caller holds the lock.
 func (st *Job) Missing(r mode.Round) string {
-	text := mode.Awaits(st.Mode, r)
-	for _, w := range st.Mode.Missing() {
-		text += fmt.Sprintf("; missing %s", st.Roster.Describe(w, st.Now()))
+	return mode.Awaits(st.Mode, r) + st.Named(st.Mode.Missing())
+}
+
+// Named is the end of a text that names missing workers, if there are any. The caller holds the lock.
+func (st *Job) Named(workers []int) string {
+	if len(workers) == 0 {
+		return ""
 	}
-	return text
+	return "; missing " + strings.Join(st.Roster.Describe(workers, st.Now()), "; missing ")
 }
 
 // AwaitIdle waits until no update is being applied. The caller holds the lock. An update reads the memory of the
