@@ -79,6 +79,10 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		ends:  ending{meet: f.ServerNum() == 0 && f.WorkerNum() > 1 && j.EvalEvery != 0},
 		paces: paces{}}
 	defer r.releaseOut()
+	defer func() {
+		cancel()
+		_ = r.written()
+	}()
 	defer func() { io.WriteString(j.Stdout, r.left) }()
 	if err := r.work(ctx); err != nil {
 		return r.result(), j.ended(s, err)

@@ -33,6 +33,7 @@ type Run struct {
 	last     nn.TrainResult
 	curve    curve
 	out      checkpoint.Claims // holds the output directory
+	writing  chan error        // a checkpoint that is written beside training; nil if there is none
 	left     string            // the last lines of output, on what was saved
 	keeps    *keeper           // of the best model; nil if the job leaves the model of its last step
 

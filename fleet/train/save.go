@@ -18,13 +18,54 @@ func (r *Run) checkpoint(ctx context.Context) error {
 	if !r.recovers || !r.others.leads {
 		return nil
 	}
-	err := r.Fleet.Checkpoint(ctx)
+	if r.writing != nil {
+		select {
+		case err := <-r.writing:
+			r.writing = nil
+			if err != nil {
+				return err
+			}
+		default:
+			slog.Warn("train: no checkpoint of this epoch, since the one before is still being written", "epoch",
+				r.Epoch+1)
+			return nil
+		}
+	}
+	done := make(chan error, 1)
+	go func() { done <- r.checkpointed(ctx, r.Fleet.Checkpoint(ctx)) }()
+	patience := time.NewTimer(slowWrite)
+	defer patience.Stop()
+	select {
+	case err := <-done:
+		return err
+	case <-patience.C:
+		slog.Warn("train: training goes on while a checkpoint is written, since its disk or store is slow", "dir",
+			r.dir, "epoch", r.Epoch+1)
+		r.writing = done
+		return nil
+	}
+}
+
+// slowWrite is how long a job waits for the checkpoint of an epoch before it trains on beside it.
+const slowWrite = 2 * time.Second
+
+// written waits for a checkpoint that is being written beside training.
+func (r *Run) written() error {
+	if r.writing == nil {
+		return nil
+	}
+	err := <-r.writing
+	r.writing = nil
+	return err
+}
+
+// checkpointed warns of a checkpoint that was not saved, and returns its error if that ends the job.
+func (r *Run) checkpointed(ctx context.Context, err error) error {
 	if err == nil || fatal(ctx, err) {
 		return err
 	}
-	slog.Warn("train: no checkpoint of this epoch was saved, and the job trains on; it ends with an error if its last "+
-		"one fails too",
-		"epoch", r.Epoch+1, "error", err) // an error that has ended the job ends the next call too
+	slog.Warn("train: the checkpoint of an epoch was not saved, and the job trains on; it ends with an error if its "+
+		"last one fails too", "error", err) // an error that has ended the job ends the next call too
 	return nil
 }
 

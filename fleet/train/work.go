@@ -29,6 +29,9 @@ func (r *Run) work(ctx context.Context) error {
 	if r.ends.over && r.others.leads {
 		fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.past.stoppedAt(r.Epoch, r.Job.Epochs), r.ends.why())
 	}
+	if err := r.written(); err != nil {
+		return err
+	}
 	if err := r.save(ctx); err != nil {
 		return err
 	}

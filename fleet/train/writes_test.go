@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
@@ -22,6 +23,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/store/storetest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -89,6 +91,66 @@ func TestOneFailedWriteEndsNoJob(t *testing.T) {
 				t.Errorf("%s fails once, and nothing says so:\n%s", kind, log.String())
 			}
 		}
+	}
+}
+
+// TestASlowStoreStopsNoTraining: where each request takes 4 s, steps go on at their pace while checkpoints are written, and at the end
+// of an epoch they wait for two seconds at most; a line says what they have waited for.
+func TestASlowStoreStopsNoTraining(t *testing.T) {
+	// Serial: it takes over the process's log.
+	trial.Slow(t)
+	defer slog.SetDefault(slog.Default())
+	for name, k := range map[string]struct {
+		mode             string
+		servers, workers int
+	}{"sync": {"sync", 2, 2}, "async": {"async", 2, 2}, "geo": {"geo", 1, 2}, "collective": {"sync", 0, 2}, "alone": {"sync", 0, 1}} {
+		var log trial.Log
+		slog.SetDefault(log.Logger())
+		synctest.Test(t, func(t *testing.T) {
+			m := storetest.NewMemory()
+			dir := storetest.Mount(t, m) + "/ck"
+			m.SetFault(func(storetest.Request) storetest.Fault { time.Sleep(4 * time.Second); return storetest.Fault{} })
+			cluster := fleettest.Cluster{Servers: k.servers, Workers: k.workers, Endpoints: []string{"server-0:1", "server-1:1"}[:k.servers]}
+			cluster.Options.Transport, cluster.Options.Logger = transport.NewMemory(), log.Logger()
+			var last time.Time
+			var within, between time.Duration
+			steps := func(_ context.Context, r *train.Run, so nn.TrainResult) error {
+				if r.Fleet.WorkerIndex() > 0 {
+					return nil
+				}
+				took := time.Since(last)
+				switch {
+				case so.Steps > 1:
+					within = max(within, took)
+				case r.Epoch > 0:
+					between = max(between, took)
+				}
+				time.Sleep(100 * time.Millisecond)
+				last = time.Now()
+				return nil
+			}
+			cluster.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
+				j := job(train.Options{Mode: k.mode, Epochs: 6, Batch: 8, Checkpoint: dir})
+				st, err := j.Options.Strategy()
+				if err != nil {
+					return err
+				}
+				st.Recovery.Every = strategy.Duration(1500 * time.Millisecond)
+				j.Strategy, j.Stdout, j.Hooks = &st, io.Discard, []train.Hooks{{Step: steps}}
+				_, err = j.Run(ctx, f)
+				return err
+			})
+			m.SetFault(nil)
+			if within > 200*time.Millisecond || between > 2500*time.Millisecond {
+				t.Errorf("%s: a step waits for %v, an epoch for %v", name, within, between)
+			}
+			if said := log.Lines("training goes on"); len(said) == 0 {
+				t.Errorf("%s: nothing says what is slow:\n%s", name, log.String())
+			}
+			if c, err := checkpoints.Latest(dir); err != nil || c.Progress.Epoch != 6 {
+				t.Errorf("%s: the last checkpoint is of epoch %d, error %v", name, c.Progress.Epoch, err)
+			}
+		})
 	}
 }
 

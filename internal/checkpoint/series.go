@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -26,12 +27,16 @@ type Series struct {
 
 	claims Claims
 
+	// tidying is held while directories are removed, which takes as long as the disk or the store does. mu is not held
+	// then, since pushes wait for Make.
+	tidying sync.Mutex
+	left    map[int]bool // numbers whose directories stay, with files that are not a checkpoint's
+
 	mu   sync.Mutex
 	next reserved
 	base int          // the number of the checkpoint that the job began from, 0 for none
 	own  map[int]bool // numbers made by this process, or by the process that it has replaced
 	made int          // the last of own
-	left map[int]bool // numbers whose directories stay, with files that are not a checkpoint's
 	last last
 }
 
@@ -195,9 +200,9 @@ func (s *Series) reserve(ctx context.Context, over bool) {
 	if err == nil {
 		all, err = numbers(root)
 	}
+	s.sweep(over)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.sweep(over)
 	if s.next = (reserved{err: err}); err != nil {
 		return
 	}
@@ -239,12 +244,19 @@ func (s *Series) Make(ctx context.Context) (dir string, err error) {
 
 // sweep removes this process's checkpoints that were never committed; the last one only if over, since it may be under
 // way. A committed one stays, even while a part of it can't be seen. It logs what it can't remove: the next checkpoint
-// has another number. mu is held.
+// has another number.
 func (s *Series) sweep(over bool) {
-	for n := range s.own {
-		if n == s.made && !over {
-			continue
-		}
+	if !s.tidying.TryLock() {
+		return // the next call sweeps
+	}
+	defer s.tidying.Unlock()
+	s.mu.Lock()
+	own := maps.Clone(s.own)
+	if !over {
+		delete(own, s.made)
+	}
+	s.mu.Unlock()
+	for n := range own {
 		dir := files.Join(s.Dir, name(n))
 		if _, err := Read(dir); !errors.Is(err, ErrNone) {
 			continue
@@ -254,13 +266,15 @@ func (s *Series) sweep(over bool) {
 }
 
 // drop removes the directory of a number, and reports whether it is no checkpoint's any more. A directory that stays
-// because it has other files is logged once. mu is held.
+// because it has other files is logged once. tidying is held.
 func (s *Series) drop(n int) bool {
 	if s.left[n] {
 		return true
 	}
 	dir := files.Join(s.Dir, name(n))
 	gone, err := remove(dir)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if gone {
 		delete(s.own, n)
 	}
@@ -280,14 +294,19 @@ func (s *Series) drop(n int) bool {
 // one that stays, and incomplete ones. Pinned ones stay, and don't count. It logs what it can't remove. It leaves
 // everything older than a checkpoint that can't be read, which may be based on it.
 func (s *Series) Prune() {
+	if !s.tidying.TryLock() {
+		return // the next call prunes
+	}
+	defer s.tidying.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	own, base := maps.Clone(s.own), s.base
+	s.mu.Unlock()
 	all, err := numbers(s.Dir)
 	kept, needed := 0, map[string]bool{} // names of bases, which have lower numbers and so come later
 	for _, n := range all {
 		dir := files.Join(s.Dir, name(n))
 		m, torn := whole(dir)
-		another := !s.own[n] && n > s.base
+		another := !own[n] && n > base
 		if !another && torn != nil && !Torn(torn) {
 			err = errors.Join(err, torn)
 			break
@@ -297,7 +316,7 @@ func (s *Series) Prune() {
 		case torn == nil && kept < s.Keep:
 			kept++
 		case needed[name(n)]:
-		case torn != nil && (kept == 0 || !s.own[n] && young(dir)): // a save may be under way, above the newest
+		case torn != nil && (kept == 0 || !own[n] && young(dir)): // a save may be under way, above the newest
 		case s.drop(n):
 			continue
 		}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ type cuts struct {
 // call is a cut that this worker asks server 0 for: its plan, the plan's options, and what the worker does in it.
 type call struct {
 	plan cut.Plan
+	// id is the call's name if server 0 knows it already; see early.
+	id   string
 	with wire.Cutting
 	dir  string // of a checkpoint; "" for a checkpoint of the job's own
 	// as is done once by its name, nil for what has none.
@@ -46,7 +49,7 @@ type call struct {
 // said has one text for each server, in the order of servers; the plan defines its meaning. An error that wraps
 // wire.ErrStale means that the cut was given up or is unknown; repeat may then begin another.
 func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
-	ask := cut.Ask{ID: k.id(), Worker: k.link.worker, Plan: c.plan, Dir: c.dir, Deed: c.as.Named()}
+	ask := cut.Ask{ID: cmp.Or(c.id, k.id()), Worker: k.link.worker, Plan: c.plan, Dir: c.dir, Deed: c.as.Named()}
 	if ask.How, err = json.Marshal(c.with); err != nil {
 		return nil, err
 	}
@@ -92,6 +95,33 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 		}
 	}
 }
+
+// early has server 0 do what takes long before the cut of a checkpoint, while this worker's steps go on: a store may be
+// slow. It logs a long wait once.
+func (k *cuts) early(ctx context.Context, c *call) error {
+	c.id = k.id()
+	ask := cut.Ask{ID: c.id, Worker: k.link.worker, Plan: c.plan, Dir: c.dir, Early: true}
+	said := false
+	for began := time.Now(); ; {
+		var told cut.Told
+		if err := k.link.control(ctx, 0, wire.OpCut, &ask, &told); err != nil || told.Ready {
+			return err
+		}
+		switch waited, limit := time.Since(began), k.link.strategy.WaitTimeout.Std(); {
+		case waited > limit:
+			return fmt.Errorf("server 0 has led other cuts for %v, or looked for its place on a slow disk or store "+
+				"(WaitTimeout is %v): do other workers save, read or load without an end?", waited.Round(time.Second),
+				limit)
+		case waited > slowPlace && !said:
+			said = true
+			k.link.log.Warn("a checkpoint has not begun, since its disk or store is slow, and training goes on", "dir",
+				cmp.Or(c.dir, k.link.strategy.Recovery.Dir), "waited", waited.Round(time.Second))
+		}
+	}
+}
+
+// slowPlace is how long server 0 may look for a checkpoint's place before that is logged.
+const slowPlace = 5 * time.Second
 
 // goOn does the worker's work at a stage of its cut, and puts the result into the next request. It skips a stage that
 // it has handled. If server 0 was restarted and does not have the number, the call begins again under its old id;

@@ -35,6 +35,9 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 func (c *Client) write(ctx context.Context, save call) error {
 	save.plan = cut.Plan{cut.Write, cut.Commit}
 	err := c.cuts.repeat(func() error {
+		if err := c.cuts.early(ctx, &save); err != nil {
+			return err
+		}
 		done, err := c.turn(ctx, "saving")
 		if err != nil {
 			return err

@@ -65,6 +65,8 @@ type Ask struct {
 	Dir string `json:"dir,omitempty"`
 	// Deed is what the cut does once by its name, nil if it has none; its result may come with Ends.
 	Deed *progress.Deed `json:"deed,omitempty"`
+	// Early asks for what takes long before a cut, while pushes go on: the worker has not asked for the cut yet.
+	Early bool `json:"early,omitempty"`
 	// Number is the cut whose stage the worker Knows; 0 before the first answer with a number.
 	Number uint64 `json:"number,omitempty"`
 	Knows  Stage  `json:"knows,omitempty"`
@@ -88,6 +90,8 @@ func (a *Ask) past() Ask {
 type Told struct {
 	Number uint64 `json:"number,omitempty"`
 	Stage  Stage  `json:"stage,omitempty"`
+	// Ready answers Early: all is there.
+	Ready bool `json:"ready,omitempty"`
 	// Anew says that server 0 was restarted and does not have that number: the worker begins again, by the same id.
 	Anew bool `json:"anew,omitempty"`
 	// Said holds each server's answer to the last work, of a cut that is complete or is to be read.

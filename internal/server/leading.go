@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -41,6 +42,8 @@ type leading struct {
 	begun bool            // orders are sent; before, a journal is replayed
 	// orders are guarded by the lock; an order in the list never changes.
 	orders []*cut.Order // by server: not answered yet
+	// preparing are calls, by their ids, whose cuts have not begun.
+	preparing map[string]*prepared
 	// withdraw ends the attempt under way for each server's order; nil if no goroutine delivers to that server.
 	withdraw []context.CancelFunc
 	under    sync.WaitGroup
@@ -89,11 +92,14 @@ func (c *leading) begin() {
 // that its worker is in.
 func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 	if a.Number == 0 && !a.GivesUp { // later requests wait for their cut alone
-		if err := c.st.Enter(f); err != nil {
-			return err
+		if !a.Early {
+			if err := c.st.Enter(f); err != nil {
+				return err
+			}
 		}
-		if err := c.prepare(a); err != nil {
-			return err
+		ready, err := c.prepare(f, a)
+		if err != nil || a.Early || !ready {
+			return cmp.Or(err, r.JSON(cut.Told{Ready: ready}))
 		}
 	}
 	c.st.Lock()
@@ -137,19 +143,63 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 }
 
 // prepare does the slow work of a new call before the cut, so that no push waits for it: it claims the directory that a
-// worker names for a checkpoint, and looks for the base of the next of the job's own.
-func (c *leading) prepare(a *cut.Ask) error {
+// worker names for a checkpoint, and looks for the base of the next of the job's own. A disk or a store may take longer
+// than a request may: then ready is false, and the worker asks again.
+func (c *leading) prepare(f *wire.Frame, a *cut.Ask) (ready bool, err error) {
 	c.st.Lock()
-	known := c.leader == nil || c.leader.Knows(a.ID)
-	c.st.Unlock()
-	switch {
-	case known || !a.Plan.Has(cut.Write):
-		return nil
-	case a.Dir != "":
-		return c.recovery.claims.Take(c.life, a.Dir)
+	err = c.may(f, a)
+	if err != nil || c.leader.Knows(a.ID) || !a.Plan.Has(cut.Write) {
+		c.st.Unlock()
+		return true, err
 	}
-	c.recovery.series.Look(c.life)
-	return nil
+	p := c.preparing[a.ID]
+	if p == nil {
+		if len(c.preparing) >= mostPreparing { // of workers that have died since
+			clear(c.preparing)
+		}
+		p = &prepared{over: make(chan struct{})}
+		c.preparing[a.ID] = p
+		c.under.Go(func() {
+			defer close(p.over)
+			if a.Dir != "" {
+				p.err = c.recovery.claims.Take(c.life, a.Dir)
+			} else {
+				c.recovery.series.Look(c.life)
+			}
+		})
+	}
+	c.st.Unlock()
+	timer := time.NewTimer(c.holding.patience)
+	defer timer.Stop()
+	select {
+	case <-p.over:
+	case <-timer.C:
+		return false, nil
+	case <-c.life.Done():
+		return false, context.Cause(c.life)
+	}
+	c.st.Lock()
+	defer c.st.Unlock()
+	if !a.Early || p.err != nil {
+		delete(c.preparing, a.ID)
+		return true, p.err
+	}
+	// Steps of a worker wait from its asking on, and need not wait for the cut before, whose files are being written.
+	err = c.st.Poll(c.holding.patience, func() bool {
+		_, under := c.leader.Report()
+		ready = under == 0
+		return ready
+	})
+	return ready, err
+}
+
+// mostPreparing bounds the calls whose cuts have not begun; one that is forgotten prepares again.
+const mostPreparing = 64
+
+// prepared is what a call needs before its cut. over is closed when it is there.
+type prepared struct {
+	over chan struct{}
+	err  error
 }
 
 // place adds the checkpoint's directory to the progress that its worker brings, when all servers hold: the job's own

@@ -204,7 +204,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.holding = &holding{inHand: t.inHand, st: st, part: part, store: part.Store, saving: s.saving,
 		reloading: s.reloading, changed: t.changed, journal: journal, segments: s.segments, log: s.log,
 		patience: c.Strategy.WorkerTimeout.Std() / 20}
-	s.leading = &leading{st: st, leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
+	s.leading = &leading{st: st, preparing: map[string]*prepared{},
+		leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
 		recovery: s.recovery, epochs: epochs, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}

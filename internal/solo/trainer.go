@@ -44,7 +44,7 @@ type Trainer struct {
 	Steps Steps
 
 	// writing is held while a checkpoint is written; it guards saved, the content of the series' last checkpoint.
-	writing sync.Mutex
+	writing gate
 	saved   *saved
 	kept    atomic.Pointer[backend.Kept]
 	// A checkpoint from before a period's end differs from one after it, even if no update lies between.
@@ -89,12 +89,19 @@ func New(params []*optimizer.Param, rule optimizer.Rule, s strategy.Strategy, lo
 	}
 	t.Store().LogTo(log)
 	series := &checkpoint.Series{Dir: s.Recovery.Dir, Keep: s.Recovery.Keep, Deltas: s.Recovery.Deltas, Log: log}
-	own := &Trainer{local: t, params: params, rule: rule, policy: s.NotFinite, series: series,
+	own := &Trainer{writing: make(gate, 1), local: t, params: params, rule: rule, policy: s.NotFinite, series: series,
 		tracker: checkpoint.NewTracker(t.Store(), s.Recovery.Deltas > 0)}
 	own.Steps.local = t
 	own.At = func() [][]progress.Position { return [][]progress.Position{own.Steps.reading.All()} }
 	return own, nil
 }
+
+// gate is a lock that is held while files are written. It is a channel, so that the wait for a slow store passes in
+// virtual time too.
+type gate chan struct{}
+
+func (g gate) Lock()   { g <- struct{}{} }
+func (g gate) Unlock() { <-g }
 
 // Local returns the trainer that makes the updates.
 func (t *Trainer) Local() *local.Trainer { return t.local }
