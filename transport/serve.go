@@ -137,9 +137,9 @@ func (l *listener) shakeHands(raw net.Conn) (net.Conn, error) {
 		return secured, nil
 	}
 	if !errors.Is(err, io.EOF) && !errors.Is(err, net.ErrClosed) {
-		l.stranger(err).Add(1)
-		l.f.logger().Warn("transport: connection refused", "endpoint", l.endpoint, "from", raw.RemoteAddr().String(),
-			"error", err)
+		cause := l.stranger(err)
+		cause.Add(1)
+		l.complaints.say(l.f.logger(), cause, l.endpoint, raw.RemoteAddr().String(), err.Error())
 	}
 	linger(raw, err)
 	return nil, err

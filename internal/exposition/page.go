@@ -24,6 +24,9 @@ import (
 // Page shows the counters of this process's roles.
 type Page struct {
 	whole bool // also show the roles' full state
+	// name is the host in the page's address, and inner says that only this machine reaches it.
+	name  string
+	inner bool
 	mu    sync.Mutex
 	roles []role
 }
@@ -42,7 +45,8 @@ var pages struct {
 
 // Open returns the page of an address. The first call for an address listens there, and returns an error if it can't.
 func Open(addr string, log *slog.Logger) (*Page, error) {
-	return open(addr, new(Page), func() (net.Listener, error) {
+	p := new(Page)
+	return open(addr, p, func() (net.Listener, error) {
 		host, port, err := net.SplitHostPort(addr)
 		if err != nil {
 			return nil, fmt.Errorf("%w: want an address such as :9100 or 0.0.0.0:9100", err)
@@ -54,6 +58,7 @@ func Open(addr string, log *slog.Logger) (*Page, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: want an address for this process alone, such as :9100", err)
 		}
+		p.name, p.inner = host, local(l.Addr())
 		log.Info("metrics are shown", "at", "http://"+l.Addr().String()+"/metrics")
 		return l, nil
 	})
@@ -96,10 +101,14 @@ func (p *Page) Show(name string, sets func() []Set, stats func() any) {
 	p.roles = append(slices.DeleteFunc(p.roles, func(o role) bool { return o.name == name }), role{name, sets, stats})
 }
 
-// Answer answers a request: counters to all callers, profiles to callers on the same machine.
+// Answer answers a request: counters to all callers, profiles to callers on the same machine. A browser on this machine
+// may be led here by a name of somebody else's: profiles, and all on a loopback address, are refused to other names.
 func (p *Page) Answer(r *httpget.Request) httpget.Answer {
 	name, profile := strings.CutPrefix(r.Path, "/debug/pprof/")
 	switch {
+	case (p.inner || profile) && r.Host() != "" && !r.IsFor(p.name):
+		return httpget.Text(http.StatusMisdirectedRequest, "this is not "+strconv.Quote(r.Host())+
+			": ask by the address, or by localhost")
 	case r.Path == "/metrics":
 		return httpget.Answer{Status: http.StatusOK, Type: "text/plain; version=0.0.4; charset=utf-8",
 			Stream: func(w io.Writer) error { return Write(w, p.sets()...) }}

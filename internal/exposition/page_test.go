@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/textproto"
 	"net/url"
 	"slices"
 	"strings"
@@ -43,6 +44,12 @@ func TestPage(t *testing.T) {
 		return a.Status, text.String()
 	}
 	near, far := "127.0.0.1:1", "10.0.0.1:1"
+	for path, code := range map[string]int{"/metrics": 200, "/debug/pprof/goroutine": 421} { // of a page that all machines reach
+		if a := p.Answer(&httpget.Request{Path: path, Header: textproto.MIMEHeader{"Host": {"trainer-0.svc"}},
+			Remote: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(near))}); a.Status != code {
+			t.Errorf("%s of trainer-0.svc: %d, want %d", path, a.Status, code)
+		}
+	}
 	if code, text := ask("/metrics", far); code != http.StatusOK ||
 		!strings.HasSuffix(text, "gofleet_steps_total{role=\"worker\"} 2\ngofleet_steps_total{role=\"server\"} 3\n") {
 		t.Errorf("metrics: %d %s", code, text)
@@ -93,6 +100,16 @@ func TestOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer answer.Body.Close()
+	for host, code := range map[string]int{"localhost": 200, "localhost:9100": 200, "127.0.0.1:1": 200, "[::1]": 200, "10.1.2.3": 200,
+		"evil.example": 421, "evil.example:9100": 421, "127.0.0.1.evil.example": 421} {
+		r, _ := http.NewRequest("GET", at, nil)
+		r.Host = host
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != code {
+			t.Fatalf("%s: %v, %v, want %d", host, answer, err, code)
+		}
+		answer.Body.Close()
+	}
 	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), "gofleet_up 1\n") {
 		t.Errorf("%s: %s, %v", at, text, err)
 	}

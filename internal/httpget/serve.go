@@ -26,6 +26,17 @@ type Request struct {
 	Gone func() <-chan struct{}
 }
 
+// IsFor reports whether the Host header can be that of a server of this name: an IP address, which no name server
+// gives, localhost, or the name. A page that a browser was led to by another name is not to read the server's answers.
+func (r *Request) IsFor(name string) bool {
+	host := r.Host()
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.Trim(host, "[]")
+	return name != "" && strings.EqualFold(host, name) || strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil
+}
+
 // Host returns the host name in the request.
 func (r *Request) Host() string { return r.Header.Get("Host") }
 

@@ -3,7 +3,6 @@ package ui
 import (
 	"crypto/sha256"
 	"crypto/subtle"
-	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
@@ -26,7 +25,7 @@ const policy = "Content-Security-Policy: default-src 'none'; script-src 'self'; 
 
 // admit answers a request without access, or redirects one with a token; nil admits the request.
 func (d *door) admit(r *httpget.Request) *httpget.Answer {
-	if !d.knows(r.Host()) {
+	if !r.IsFor(d.name) {
 		a := httpget.Text(http.StatusMisdirectedRequest, "this page is called by its address, or localhost")
 		return &a
 	}
@@ -60,15 +59,4 @@ func (d *door) kept(h textproto.MIMEHeader) string {
 		}
 	}
 	return ""
-}
-
-// knows reports whether a Host header can be this page's: an IP address, which no name server gives, localhost, or the
-// name in its own address.
-func (d *door) knows(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
-	}
-	own := name != "" && strings.EqualFold(name, d.name)
-	return own || strings.EqualFold(name, "localhost") || net.ParseIP(name) != nil
 }
