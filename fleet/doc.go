@@ -108,6 +108,7 @@ package fleet
 //
 //	calls.go    the order of calls
 //	server.go   a server's life
+//	memory.go  a server that grows to the bound of its control group
 //	worker.go   a worker's life
 //	close.go    its end after a failure
 //	error.go    errors that name the other process

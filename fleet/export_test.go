@@ -2,10 +2,12 @@ package fleet
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/exposition"
 	"github.com/gofleet/gofleet/internal/health"
 	"github.com/gofleet/gofleet/internal/httpget"
@@ -21,6 +23,14 @@ func WarnAgain() { warnVariables = sync.Once{} }
 
 // LogAgain has the next fleet make FLEET_LOG's log, whatever the default log was made before.
 func LogAgain() { jsonLogs = sync.Once{} }
+
+// LookAtMemory has a watch of a server's memory see what it uses, again and again.
+func LookAtMemory(limit int64, tables []stats.Table, log *slog.Logger, used ...int64) {
+	w := &memoryWatch{limit: limit, tables: func() []stats.Table { return tables }, log: log, next: memoryFirst}
+	for _, n := range used {
+		w.look(n)
+	}
+}
 
 // Pin gives a process a number instead of a random one, so that its messages are the same in every run and meet the
 // same faults.

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -159,6 +160,20 @@ func TestFullTablesGoOn(t *testing.T) {
 				t.Errorf("from %d on %d servers: %v", from, to, err)
 			}
 		}
+	}
+}
+
+// TestMemoryThatGrowsIsSaid: a server that comes to the bound of its control group says so at 80 % and at each tenth more, with its
+// tables' shares; below it says nothing.
+func TestMemoryThatGrowsIsSaid(t *testing.T) {
+	t.Parallel()
+	var log trial.Log
+	tables := []stats.Table{{Name: "user", Rows: 7, Bytes: 600}, {Name: "item", Rows: 3, Bytes: 100}}
+	fleet.LookAtMemory(1000, tables, log.Logger(), 100, 799, 800, 850, 899, 950, 960, 700, 950)
+	said := log.Lines("control group")
+	if len(said) != 2 || !strings.Contains(said[0], "has 80 %") || !strings.Contains(said[1], "has 95 %") ||
+		!strings.Contains(said[0], "user 60 % (7 rows), item 10 % (3 rows)") || !strings.Contains(said[0], "MaxBytes") {
+		t.Errorf("the log says %q", said)
 	}
 }
 

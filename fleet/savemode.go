@@ -211,9 +211,12 @@ func (o SaveOptions) check(j *job) error {
 		return fmt.Errorf("%v saves a model: set Model, as nn.Inference(outputs...)", o.Mode)
 	case !serves && o.Model != nil:
 		return fmt.Errorf("%v saves everything: leave out Model", o.Mode)
-	case !serves && (o.BaseThreshold != 0 || o.DeltaKeepDays != 0) || o.Mode != SaveDelta && o.DeltaThreshold != 0:
-		return fmt.Errorf("%v takes neither more nor fewer rows by BaseThreshold %v, DeltaThreshold %v, DeltaKeepDays "+
-			"%d: leave out what is not for it", o.Mode, o.BaseThreshold, o.DeltaThreshold, o.DeltaKeepDays)
+	case !serves && (o.BaseThreshold != 0 || o.DeltaKeepDays != 0):
+		return fmt.Errorf("%v saves all rows: leave out BaseThreshold (%v) and DeltaKeepDays (%d), which select rows of a "+
+			"model", o.Mode, o.BaseThreshold, o.DeltaKeepDays)
+	case o.Mode != SaveDelta && o.DeltaThreshold != 0:
+		return fmt.Errorf("%v follows no model: leave out DeltaThreshold (%v), which is for SaveDelta alone", o.Mode,
+			o.DeltaThreshold)
 	case !serves && o.Published != "":
 		return fmt.Errorf("%v follows no model: leave out Published", o.Mode)
 	case o.Mode != SaveBatch && o.Shrink != ShrinkOptions{}:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/internal/status"
@@ -148,6 +149,7 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 		return err
 	}
 	defer f.probes.hide()
+	defer watchMemory(func() []stats.Table { return f.Stats().Tables }, f.log)()
 	err = s.Run(ctx)
 	if !errors.Is(err, server.ErrListen) {
 		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())

@@ -23,7 +23,9 @@ type keeper struct {
 	restarts restarts // those that are left
 	attempt  int      // the current one, from 1
 	attempts int      // the largest number of attempts
-	wentBack int      // the exit code of a role whose job goes back to its last checkpoint
+	began    time.Time
+	short    int // attempts since the last that was as long as longLife
+	wentBack int // the exit code of a role whose job goes back to its last checkpoint
 
 	alive   map[role]bool // running, or paused before its restart
 	lives   map[role]*lives
@@ -84,7 +86,7 @@ const (
 // patience is the time for which workers may run without servers before a message about it.
 const patience = 3 * time.Second
 
-// The pause before roles are started again: it doubles from attempt to attempt.
+// The pause before roles are started again: it doubles from attempt to attempt, and begins anew after a long one.
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
@@ -101,6 +103,7 @@ func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)
 // reset prepares an attempt, in which all roles run.
 func (k *keeper) reset() {
 	k.attempt++
+	k.began = k.now()
 	k.phase, k.code, k.culprit, k.early, k.again = training, 0, nil, nil, false
 	k.alive, k.lives, k.paused = map[role]bool{}, map[role]*lives{}, map[role]pausedRole{}
 	for _, r := range k.roles {
@@ -215,7 +218,11 @@ func (k *keeper) rest() order {
 	}
 	k.phase = pausing
 	k.restarts.all--
-	pause := min(firstPause<<min(k.attempt-1, 10), longestPause)
+	if k.now().Sub(k.began) >= longLife {
+		k.short = 0
+	}
+	pause := min(firstPause<<min(k.short, 10), longestPause)
+	k.short++
 	k.say("all roles are started again in %v, attempt %d of %d", pause, k.attempt+1, k.attempts)
 	return order{wait: pause}
 }

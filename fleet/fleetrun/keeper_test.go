@@ -101,6 +101,7 @@ func TestKeeper(t *testing.T) {
 			"worker 1 failed: exit code 3. Ending the others: server 0, worker 0|all roles are started again in 1s, attempt 2 of 4|attempt 2 of 4 begins|all workers exit", restarts{all: 3}},
 		{"a server goes back", 1, 1, false, "s0=75:terminate/10s w0=75:-/1s time:start w0:-/10s s0:-", 0, "server 0 failed: exit code 75", restarts{all: 1}},
 		{"pauses grow", 0, 1, true, "w0=3:-/1s time:start w0=3:-/2s time:start w0=3:-/4s time:start w0=9:-", 9, "attempt 4 of 4 begins|worker 0 failed: exit code 9", restarts{all: 3}},
+		{"pauses fall after a long attempt", 0, 1, true, "w0=3:-/1s time:start +59s:- w0=3:-/2s time:start +60s:- w0=3:-/1s time:start w0=9:-", 9, "", restarts{all: 3}},
 		{"usage", 1, 1, false, "w0=2:terminate/10s s0:-", 2, "worker 0 failed", restarts{all: 3}},
 		{"who fails second has a say no more", 1, 1, false, "w0=2:terminate/10s s0=7:-", 2, "worker 0 failed", restarts{all: 3}},
 		{"killed when asked", 1, 1, false, "w0=3:terminate/10s time:kill s0=137:-/1s time:start w0:-/10s s0:-", 0, "Killing|again in 1s", restarts{all: 1}},
