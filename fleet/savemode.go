@@ -212,8 +212,8 @@ func (o SaveOptions) check(j *job) error {
 	case !serves && o.Model != nil:
 		return fmt.Errorf("%v saves everything: leave out Model", o.Mode)
 	case !serves && (o.BaseThreshold != 0 || o.DeltaKeepDays != 0):
-		return fmt.Errorf("%v saves all rows: leave out BaseThreshold (%v) and DeltaKeepDays (%d), which select rows of a "+
-			"model", o.Mode, o.BaseThreshold, o.DeltaKeepDays)
+		return fmt.Errorf("%v saves all rows: leave out BaseThreshold (%v) and DeltaKeepDays (%d), which select rows "+
+			"of a model", o.Mode, o.BaseThreshold, o.DeltaKeepDays)
 	case o.Mode != SaveDelta && o.DeltaThreshold != 0:
 		return fmt.Errorf("%v follows no model: leave out DeltaThreshold (%v), which is for SaveDelta alone", o.Mode,
 			o.DeltaThreshold)

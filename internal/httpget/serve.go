@@ -34,7 +34,8 @@ func (r *Request) IsFor(name string) bool {
 		host = h
 	}
 	host = strings.Trim(host, "[]")
-	return name != "" && strings.EqualFold(host, name) || strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil
+	own := name != "" && strings.EqualFold(host, name)
+	return own || strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil
 }
 
 // Host returns the host name in the request.
