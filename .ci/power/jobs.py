@@ -87,7 +87,7 @@ def play(seed):
             code = start().wait(100)
         wrong = "" if code == 0 else "it ends with %s" % code
         if not wrong:
-            each = EPOCHS / (WORKERS if mode in ("sync", "ssp") else 1)
+            each = EPOCHS / (WORKERS if mode == "sync" else 1)
             counts = json.load(open(d + "/ledger.json"))
             off = {k: w for k, w in counts.items() if abs(w - each) > 1e-3}
             if off:
