@@ -12,6 +12,7 @@
 //	fleetrun inspect [--json] DIR...
 //	fleetrun pin|unpin DIR...
 //	fleetrun compare [--by COLUMN] DIR...
+//	fleetrun chaos [--runs N] [--metric COLUMN] [--within X] [--seed N] -- [flags] program [args]
 //
 // The program is a Go package (./examples/wide_and_deep, or an import path), which is built once into a temporary
 // directory, or an executable file. Arguments after it are passed on unchanged:
@@ -205,6 +206,14 @@
 // compares jobs of package fleet/train by their output directories (-out), with a line for each: the best value of each
 // metric and its epoch, the rate of all workers, the training time, and the flags that differ. The best job is first,
 // by the test loss or the column of history.csv named by --by. Directories without a job are listed at the end.
+//
+// # Killing roles of your job
+//
+//	fleetrun chaos --runs=10 --metric="test auc" -- --server_num=2 --worker_num=2 ./train -epochs=4
+//
+// plays a job of package fleet/train once undisturbed, and then while up to three of its roles are killed, or asked to
+// end, at random moments that --seed determines, and are started again. A run fails if its job does, or if the last
+// value of the metric is further than --within from the undisturbed job's. It needs Linux.
 package main
 
 // The files of this package, in reading order.
@@ -236,6 +245,7 @@ package main
 //	inspect.go     their contents
 //	signature.go   inputs and outputs of a model
 //	compare.go     jobs side by side
+//	chaos.go       a job whose roles are killed at random
 //	pin.go         checkpoints that stay
 //
 // A running job:

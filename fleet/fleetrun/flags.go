@@ -208,13 +208,15 @@ func (o *options) usage() string {
 		"       fleetrun verify DIR...\n" +
 		"       fleetrun inspect [--json] DIR...\n" +
 		"       fleetrun compare [--by COLUMN] DIR...\n" +
+		"       fleetrun chaos [--runs N] [--metric COLUMN] [--within X] -- [flags] program [args]\n" +
 		"       fleetrun pin|unpin DIR...\n\n" +
 		"Starts the servers and workers of a parameter-server job, or the workers of a collective job, which\n" +
 		"has no servers. The program is a Go package or an executable.\n\n" +
 		"certs makes certificates for the machines of a cluster. doctor reports whether a role could run on\n" +
 		"this machine, and what is missing. new writes a training program for a file of rows. verify checks\n" +
 		"checkpoints and saved models, inspect shows what is in them, and pin keeps a checkpoint that a job\n" +
-		"would remove. compare compares finished jobs.\n\n")
+		"would remove. compare compares finished jobs. chaos kills roles of a job\n" +
+		"at random, and compares its metric with an undisturbed job's.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)
 	o.flags.VisitAll(func(f *flag.Flag) {

@@ -26,6 +26,7 @@ var commands = map[string]func(args []string, con *console) int{
 	"doctor":  runDoctor,
 	"verify":  runVerify,
 	"inspect": runInspect,
+	"chaos":   runChaos,
 	"compare": runCompare,
 	"pin":     runPin,
 	"unpin":   runUnpin,

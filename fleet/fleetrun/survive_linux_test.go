@@ -256,3 +256,42 @@ func (s survivor) kill(t *testing.T, fleetrun int) {
 		t.Error(err)
 	}
 }
+
+// TestChaos plays jobs that leave a history: one whose metric is off fails, so does one that ends with an error, and a role is killed.
+func TestChaos(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	// calm is right, 1 is right once its role was killed, 2 has another value, and 3 fails.
+	job := filepath.Join(dir, "job")
+	err := os.WriteFile(job, []byte(`#!/bin/bash
+for a; do case $a in -out=*) out=${a#-out=};; esac; done
+mkdir -p "$out"
+auc=.9
+case $out in
+*/calm/*) sleep .3;;
+*/1/*) TRAINING_ROLE=TRAINER PADDLE_TRAINER_ID=0 sleep 5 && auc=.2;;
+*/2/*) auc=.8;;
+*/3/*) exit 4;;
+esac
+printf 'epoch,examples,test auc\n1,10,%s\n' $auc >"$out/history.csv"
+`), 0o777)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	c := chaos{self: job, job: []string{"program"}, within: .01, dir: dir, limit: time.Minute, console: &console{out: &out, err: &said}}
+	failed, err := c.all(3, 1)
+	if err != nil || failed != 2 || c.metric != "test auc" {
+		t.Errorf("%d of 3 failed, error %v, by %q", failed, err, c.metric)
+	}
+	for _, want := range []string{`(?m)^     1 .* 0\.9 +(kill -9|SIGTERM) worker 0 at [\d.]+s.*: ok$`, `test auc is 0\.09999\d* from`, `fleetrun ended with exit status 4`, `3 runs, 2 failed`} {
+		if !regexp.MustCompile(want).MatchString(out.String()) {
+			t.Errorf("there is no %s in\n%s", want, out.String())
+		}
+	}
+	for _, args := range [][]string{{}, {"--runs=0", "x"}, {"--within=-1", "x"}, {"--server_num=2", "x"}} {
+		if code := runChaos(args, c.console); code != exitUsage {
+			t.Errorf("%v: exit code %d", args, code)
+		}
+	}
+}

@@ -63,7 +63,7 @@ var house = map[string][]string{
 	"nn/onnx":   {"dataset", "internal/files", "internal/protowire", "nn", "optimizer"},
 
 	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/modelfiles", "internal/peer", "internal/profiled", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "internal/ui", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/fleetrun": {"fleet/stats", "internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/httpget", "internal/mistyped", "internal/peer", "internal/progress", "internal/runs", "internal/starter", "internal/status", "internal/ui", "internal/wire", "rolemaker",
+	"fleet/fleetrun": {"fleet/stats", "internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/httpget", "internal/mistyped", "internal/peer", "internal/procs", "internal/progress", "internal/runs", "internal/starter", "internal/status", "internal/ui", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":               {"fleet", "fleet/checkpoints", "internal/awake", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":                {"fleet", "internal/histogram"},
@@ -112,7 +112,7 @@ var houseTests = map[string][]string{
 	"internal/safetensors":    {"internal/files"},
 	"examples/wide_and_deep":  {"fleet/stats", "transport"},
 	"internal/checkpoint":     {"fleet/store", "fleet/store/storetest"},
-	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/procs", "internal/table", "optimizer"},
+	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "internal/count/counttest", "internal/httpget", "internal/safetensors", "internal/wire", "nn", "optimizer/local", "optimizer/lr"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/reader":            {"fleet", "fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer", "rolemaker", "strategy"},
