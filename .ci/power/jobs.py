@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """jobs.py BIN FIRST END: for each seed a job whose disk is a crashfs. Power is cut, or writes fail by rule, and the same command goes on with
-what is left. Every row must count once an epoch, and the job must end with 0. Two jobs run at a time."""
+what is left. Every row must count once an epoch, and the job must end with 0. Three jobs run at a time."""
 import json, os, random, shutil, signal, socket, subprocess, sys, tempfile, time, urllib.parse, urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
@@ -106,7 +106,7 @@ def play(seed):
     return not wrong
 
 
-with ThreadPoolExecutor(2) as pool:
+with ThreadPoolExecutor(3) as pool:
     right = list(pool.map(play, range(FIRST, END)))
 print("%d of %d right" % (sum(right), len(right)))
 sys.exit(sum(right) < len(right))

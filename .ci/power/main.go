@@ -102,6 +102,26 @@ type file struct {
 	path string
 }
 
+// dir is an open directory, whose fsync makes changes of names durable.
+type dir struct {
+	fs.FileReaddirenter
+	fs.FileReleasedirer
+	fs.FileSeekdirer
+	of *node
+}
+
+func (d *dir) Fsyncdir(ctx context.Context, flags uint32) syscall.Errno {
+	return d.of.Fsync(ctx, nil, flags)
+}
+
+func (n *node) OpendirHandle(ctx context.Context, flags uint32) (fs.FileHandle, uint32, syscall.Errno) {
+	h, fl, e := n.LoopbackNode.OpendirHandle(ctx, flags)
+	if e != 0 {
+		return nil, 0, e
+	}
+	return &dir{h.(fs.FileReaddirenter), h.(fs.FileReleasedirer), h.(fs.FileSeekdirer), n}, fl, 0
+}
+
 func newNode(root *fs.LoopbackRoot, parent *fs.Inode, name string, st *syscall.Stat_t) fs.InodeEmbedder {
 	return &node{fs.LoopbackNode{RootData: root}}
 }
