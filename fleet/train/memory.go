@@ -52,7 +52,7 @@ func (r *Run) remember(m memory) error {
 	}
 	r.past.hooked = m.Hooked
 	if r.past.counted = slices.Clone(m.Counted); len(m.Counted) != r.Fleet.WorkerNum() { // shares are others now
-		r.past.counted = slices.Repeat([]int{r.others.front}, r.Fleet.WorkerNum())
+		r.past.counted = slices.Repeat([]int{min(r.Epoch, r.others.front)}, r.Fleet.WorkerNum())
 	}
 	if m.Counted == nil { // of a new job, or of an earlier version
 		r.past.hooked = r.others.front
