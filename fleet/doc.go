@@ -30,8 +30,9 @@
 // update that servers would have made, bit for bit. All workers begin with worker 0's weights. Worker 0 writes
 // checkpoints, which every worker reads by Restore. Strategy.LocalSGD, AdaptiveLocalSGD and GradientMerge make workers
 // communicate less often; GradientMerge also applies to jobs with servers. In every kind of job, frozen params such as
-// batch norm statistics are each worker's own: all workers begin with the checkpoint's values, if there is one, and
-// take the mean of all workers at a barrier and in a gather. A worker saves its own.
+// batch norm statistics are each worker's own, and all take the mean of all workers at a barrier and in a gather. A job
+// that resumes begins with each worker's own, or with those of the worker that saved if it has another number of
+// workers. A worker saves its own.
 //
 // # When a server dies
 //

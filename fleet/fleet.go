@@ -74,6 +74,7 @@ type job struct {
 	transport   transport.Transport // nil if there is no peer
 	backend     backend.Trainer     // nil on a server, which keeps the weights itself
 	server      server.Config       // of a server
+	statistics  *statistics         // the fleet's
 }
 
 // Options configure a fleet. The zero value is ready to use.
@@ -214,7 +215,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if limit := cgroup.LimitCollector(); limit > 0 {
 		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
-	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy}
+	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics}
 	err := j.plan(params, f.options.Placements)
 	if err == nil {
 		err = f.equip(j, params)
@@ -222,8 +223,12 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
-	if f.job = j; f.id.Workers > 1 && j.layout.Frozen.Floats > 0 {
-		f.statistics.apart = true
+	f.job = j
+	if j.layout.Frozen.Floats > 0 {
+		f.statistics.apart = f.id.Workers > 1
+		if j.backend != nil && !f.IsLocal() {
+			j.backend.Reading().Keep(f.statistics.kept)
+		}
 	}
 	f.probes.show(f.String(), f.stands)
 	for _, page := range f.pages {

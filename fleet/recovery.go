@@ -53,9 +53,10 @@ func (f *Fleet) SetProgress(p Progress) error {
 	case p.Epoch < 0 || p.Epoch > maxEpoch:
 		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0 to %d", p.Epoch, maxEpoch)
 	}
-	if err := j.backend.Begin(checkpoint.Progress(p)); err != nil {
+	if err := j.backend.Begin(j.told(p)); err != nil {
 		return named("SetProgress", err)
 	}
+	f.statistics.announced()
 	f.saving.say(p)
 	return nil
 }
@@ -68,7 +69,8 @@ func (f *Fleet) Progress() Progress {
 	f.mu.Lock()
 	j := f.job
 	f.mu.Unlock()
-	return Progress(f.saving.progress(j))
+	p := f.saving.progress(j)
+	return Progress{Epoch: p.Epoch, User: p.User}
 }
 
 // FirstEpoch returns the epoch at which this worker's loop begins, after InitWorker: 0 in a new job, else the epoch in
@@ -83,6 +85,11 @@ func (f *Fleet) FirstEpoch() int {
 	}
 	f.CatchUp()
 	return j.backend.Progress().Epoch
+}
+
+// told is what a program says of the job, as the backend keeps it.
+func (j *job) told(p Progress) checkpoint.Progress {
+	return checkpoint.Progress{Epoch: p.Epoch, User: p.User, Meetings: j.statistics.meetings()}
 }
 
 // goOn begins at the positions from which the job goes on, in the program's first epoch.
@@ -136,16 +143,17 @@ func (s *saving) say(p Progress) {
 }
 
 // progress is the progress for a checkpoint; before Minimize there is none.
-func (s *saving) progress(j *job) checkpoint.Progress {
+func (s *saving) progress(j *job) (p checkpoint.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.said != nil:
-		return checkpoint.Progress(*s.said)
+		p = j.told(*s.said)
 	case j != nil && j.backend != nil:
-		return j.backend.Progress()
+		p = j.backend.Progress()
+		p.Meetings = j.statistics.meetings()
 	}
-	return checkpoint.Progress{}
+	return p
 }
 
 // start starts a saver in a job with a Recovery; without one it notes that nothing is saved.

@@ -21,7 +21,8 @@ import (
 //
 // Frozen dense params, such as batch norm statistics, are each worker's own between barriers. The checkpoint has the
 // values of the worker that acts, as handed over by its executors (see nn.BatchNorm); after a barrier they are the mean
-// of all workers. All workers of a job that begins from the checkpoint begin with them.
+// of all workers. All workers of a job that begins from the checkpoint begin with them. Checkpoints of
+// [strategy.Recovery] have every worker's own too, if those that its steps have set fit into a message.
 //
 // With params, only they are written, each with its state: for example a table to inspect, or to load into another
 // model by Restore or InitServer with its name. This too replaces a checkpoint in dir, so use a separate directory.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -73,6 +75,62 @@ func TestABarrierThatIsGivenUpBringsItsStatistics(t *testing.T) {
 					}
 					return nil
 				})
+			})
+		})
+	}
+}
+
+// TestEachWorkerGoesOnWithItsOwn: a checkpoint that is made while workers have values of their own has those of each, in
+// every mode and however few bytes a message has. All have their mean at the first barrier after it.
+func TestEachWorkerGoesOnWithItsOwn(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	const steps, n = 2, 3000
+	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async(), "half_async": strategy.HalfAsync(),
+		"geo": strategy.Geo(1), "collective": strategy.Sync(),
+		"sync in pieces": {Mode: strategy.ModeSync, MaxFrame: 4*n + 700}} {
+		t.Run(name, func(t *testing.T) {
+			d := apart(n)
+			d.Shapes[0].Shape, d.Strategy = []int{400}, s
+			if d.Strategy.Recovery = (strategy.Recovery{Dir: t.TempDir()}); name == "collective" {
+				d.Servers = 0
+			}
+			enough := errors.New("enough")
+			life := func(work func(ctx context.Context, f *fleet.Fleet, m *trial.Pulled) error) {
+				synctest.Test(t, func(t *testing.T) {
+					for role, err := range trial.Cluster(d.Servers, d.Workers).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+						m := d.Model()
+						return trial.Play(ctx, f, m, d.Rule, d.Strategy, func() error { return work(ctx, f, m) })
+					}) {
+						if strings.Contains(role, "worker") && !errors.Is(err, enough) {
+							t.Errorf("%s: %v", role, err)
+						}
+					}
+				})
+			}
+			life(func(ctx context.Context, f *fleet.Fleet, m *trial.Pulled) error {
+				s, err := m.OpenSession()
+				for i := range steps {
+					st := &optimizer.Step{Samples: 1}
+					err = errors.Join(err, s.Begin(ctx, st), computes(m, n, float32(10*f.WorkerIndex()+i+1)), s.End(ctx, st))
+				}
+				if err != nil {
+					return err
+				}
+				if time.Sleep(time.Minute); f.WorkerIndex() == 0 {
+					err = f.Checkpoint(ctx)
+				}
+				time.Sleep(time.Second)
+				return errors.Join(err, enough)
+			})
+			life(func(ctx context.Context, f *fleet.Fleet, m *trial.Pulled) error {
+				if _, err := f.AllGather(ctx, nil); err != nil { // changes nothing
+					return err
+				}
+				if err := areAll(ctx, m, float32(10*f.WorkerIndex()+steps)); err != nil {
+					return err
+				}
+				return errors.Join(f.BarrierWorker(ctx), areAll(ctx, m, 5+steps), enough)
 			})
 		})
 	}

@@ -27,6 +27,7 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if err != nil {
 		return nil, named("training", err)
 	}
+	t.f.statistics.begun()
 	if c := j.strategy.GradientMerge; c.KSteps > 1 {
 		m := accumulate.New(s, params, c)
 		t.f.merged.add(m)
@@ -67,7 +68,7 @@ func (t trainer) SetDense(name string, w []float32) error {
 		return fmt.Errorf("fleet: training: param %q is given values, which only a dense and frozen param takes", name)
 	}
 	err = j.backend.SetDense(name, w)
-	if err == nil && t.f.WorkerNum() > 1 {
+	if err == nil && !t.f.IsLocal() {
 		t.f.statistics.set(name, w)
 	}
 	return named("training", err)

@@ -32,6 +32,9 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if m, is := j.transport.(transport.Metered); is { // servers that were not up yet count as no failures
 		f.early = m.Stats().Failed.Unreachable
 	}
+	if err := f.statistics.resume(j.backend); err != nil {
+		return named("InitWorker", err)
+	}
 	j.goOn(j.backend.Progress().Epoch)
 	f.saving.start(ctx, j)
 	return nil

@@ -48,7 +48,7 @@ func Latest(dir string) (Info, error) {
 	}
 	c := Info{Dir: newest, Step: m.Step, Over: checkpoint.Over(dir, m)}
 	if m.Progress != nil {
-		c.Progress = fleet.Progress(*m.Progress)
+		c.Progress = fleet.Progress{Epoch: m.Progress.Epoch, User: m.Progress.User}
 	}
 	for w, at := range m.Positions {
 		p := fleet.Position{Epoch: m.First(w, len(m.Positions), false)} // unless a sample of the epoch was trained

@@ -34,6 +34,9 @@ type drawn struct {
 	Evaluated, EpochEnd, Bloats bool // by which hook, and whether its checkpoints have little room
 	Bare                        bool // nothing is saved when it is stopped
 	At                          int  // the evaluation behind which it is, if not 0
+	Norm                        bool // its model has moving averages and dropout
+	Sharded                     bool
+	Ended                       bool // its context ends, wherever the other workers are
 }
 
 func draw(seed uint64) drawn {
@@ -51,7 +54,21 @@ func draw(seed uint64) drawn {
 		d.EpochEnd = true
 	}
 	d.Bare = r.IntN(3) == 0
+	d.Norm = r.IntN(3) > 0
+	d.Sharded = d.Workers > 1 && r.IntN(3) == 0
+	if d.Ended = r.IntN(2) == 0; d.Ended {
+		d.Bare, d.Step = false, 1+r.IntN(5)
+	}
 	return d
+}
+
+// normalised is a model of the points with moving averages and dropout.
+func normalised() signs {
+	g := nn.NewGraph(1)
+	label, x := g.Input("y", 1), g.Input("x", 1)
+	x = nn.BatchNorm(nn.Linear(x, 4, nn.LinearOptions{Act: nn.Tanh}), nn.NormOptions{})
+	pred := nn.Linear(nn.Dropout(x, 0.2), 1, nn.LinearOptions{Act: nn.Sigmoid})
+	return signs{pred, nn.Mean(nn.LogLoss(pred, label)), nn.AUCOf(pred, label, 1023).Named("AUC")}
 }
 
 // lasting is what a job leaves that decides by its evaluations.
@@ -66,10 +83,16 @@ type lasting struct {
 // play runs the job until it is stopped, or to its end.
 func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got lasting) {
 	enough := errors.New("enough")
+	whole, end := context.WithCancel(t.Context())
+	defer end()
 	errs := fleettest.Cluster{Servers: servers, Workers: d.Workers}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		j := job(train.Options{Mode: strings.TrimPrefix(d.Mode, "local "), Epochs: d.Epochs, Batch: d.Batch, EvalEvery: d.Every,
 			Checkpoint: filepath.Join(dir, "checkpoints"), Out: filepath.Join(dir, "out"), Patience: d.Patience})
-		j.Data, j.Stdout, j.Rule = data(d.Rows, 20), io.Discard, optimizer.Adam{LR: 0.05}
+		j.Data, j.Stdout, j.Rule, j.Sharded = data(d.Rows, 20), io.Discard, optimizer.Adam{LR: 0.05}, d.Sharded
+		if d.Norm {
+			net := normalised()
+			j.Loss, j.Metrics, j.Outputs = net.loss, []*nn.Node{net.auc}, []*nn.Node{net.pred}
+		}
 		if d.Mode == "geo" || d.Mode == "local sync" {
 			j.Rule = optimizer.SGD{LR: 0.05}
 		}
@@ -87,7 +110,13 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 			}
 			return rows.MapFloats("y", func(y float32) float32 { return 1 - y }) // worse with every step
 		}
+		ctx, cancel := context.WithCancel(ctx)
+		defer context.AfterFunc(whole, cancel)()
 		stop := func(ctx context.Context, r *train.Run) error {
+			if d.Ended {
+				end()
+				return nil
+			}
 			if err := r.Fleet.BarrierWorker(ctx); err != nil {
 				return err
 			}
@@ -205,5 +234,34 @@ func TestStoppedBehindItsEnd(t *testing.T) {
 				t.Errorf("%d servers, %d workers: %s", servers, workers, diff)
 			}
 		}
+	}
+}
+
+// TestAveragesAsUndisturbed: a job in step whose model has moving averages and dropout is ended in the middle of an epoch, where no worker
+// has another's averages, and goes on as one that was not disturbed.
+func TestAveragesAsUndisturbed(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	for _, d := range []drawn{
+		{Servers: 0, Workers: 2, Again: 0, Rows: 121, Every: 0},
+		{Servers: 0, Workers: 3, Again: 0, Rows: 160, Every: 4, Sharded: true},
+		{Servers: 1, Workers: 2, Again: 1, Rows: 150, Every: 3, Bloats: true},
+		{Servers: 2, Workers: 3, Again: 2, Rows: 181, Every: 0},
+		{Servers: 1, Workers: 1, Again: 1, Rows: 60, Every: 0},
+		{Servers: 0, Workers: 1, Again: 0, Rows: 60, Every: 3},
+	} {
+		t.Run(fmt.Sprint(d.Servers, d.Workers), func(t *testing.T) {
+			d.Mode, d.Batch, d.Epochs, d.Patience, d.Lower, d.Epoch, d.Norm, d.Ended = "sync", 7, 4, 9, 2, 1, true, true
+			whole := d.play(t, d.Servers, t.TempDir(), false)
+			dir := t.TempDir()
+			for _, d.Step = range []int{2, 5} { // the second start is ended too
+				d.play(t, d.Servers, dir, true)
+			}
+			again := d.play(t, d.Again, dir, false)
+			partly := cmpopts.IgnoreMapEntries(func(name string, _ float64) bool { return name == train.TrainLoss })
+			if diff := cmpdiff.Diff(whole, again, partly); diff != "" {
+				t.Errorf("%+v: %s", d, diff)
+			}
+		})
 	}
 }

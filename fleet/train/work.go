@@ -87,8 +87,8 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		if err == nil {
 			err = r.shares.compare(ctx, words, r.others.leads)
 		}
-		if err == nil && j.Sharded {
-			err = r.record() // the number of all rows is known now
+		if err == nil {
+			err = r.record() // the number of all rows is known now, and the workers have met
 		}
 		if err != nil {
 			return err

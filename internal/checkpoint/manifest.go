@@ -350,4 +350,7 @@ type Progress struct {
 	Epoch int `json:"epoch"`
 	// User is the program's own data for when the job resumes.
 	User []byte `json:"user,omitempty"`
+	// Meetings is the number of meetings of workers that had changed frozen values: in positions, those from before the
+	// last one don't count.
+	Meetings int `json:"meetings,omitempty"`
 }

@@ -71,7 +71,7 @@ func (g *Group) part(q *request, body []byte, reply *transport.Reply) error {
 		return g.fail(fmt.Errorf("%w: %s is at %v, %s at %v: all must make the same calls in the same order", ErrOrder,
 			g.members.name(q.rank), q.what, g.members.name(g.c.Rank), r.what))
 	}
-	if err := r.check(q, body); err != nil {
+	if body, err = r.check(q, body); err != nil {
 		return err
 	}
 	if r.what.op == opGather {

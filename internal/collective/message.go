@@ -31,6 +31,8 @@ import (
 //	76  u16  the thread that has, and u16 of how many; 0 for no position
 //	80  u64  steps that the thread has made in the job
 //
+// The body of the first chunk for rank 0 may have the frozen values of that position behind the part.
+//
 // An answer is a header of 32 bytes and a body, which is an error's text if the status is not 0:
 //
 //	 0  u32  magic "gfc1"

@@ -200,6 +200,9 @@ func (j *job[E]) exchange(ctx context.Context, rank, chunk, lo, hi int) error {
 	if !silent(j.w, j.g.c.Rank, j.part) {
 		msg = j.v.appendBytes(msg, j.base+lo, j.base+hi)
 	}
+	if frozen := q.part.At.Frozen; rank == 0 && chunk == 0 && frozen != "" { // rank 0 writes checkpoints
+		msg = append(msg, []byte(frozen))
+	}
 	return j.g.link.call(ctx, rank, msg, j.g.c.SilenceTimeout, func(a answer, body []byte) error {
 		if len(body) != (hi-lo)*j.round.size {
 			return fmt.Errorf("%w: an answer of %d bytes to a chunk of %d", ErrMessage, len(body), (hi-lo)*j.round.size)

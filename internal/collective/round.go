@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/gofleet/gofleet/internal/progress"
 )
 
 // round is this rank's state of one collective. It is kept, with its results, until no rank can ask for them again.
@@ -192,23 +194,25 @@ func (r *round) answered(rank int) {
 	r.gave[rank] = true
 }
 
-// check returns an error if the chunk's number or the size of a part is wrong.
-func (r *round) check(q *request, body []byte) error {
+// check returns an error if the chunk's number or the size of a part is wrong. A message of a segment's first chunk may
+// have frozen values behind its part, which check moves to the request.
+func (r *round) check(q *request, body []byte) (part []byte, err error) {
 	if q.what.op == opGather {
-		return nil
+		return nil, nil
 	}
 	if q.chunk < 0 || q.chunk >= len(r.slots) {
-		return fmt.Errorf("%w: chunk %d of %d", ErrMessage, q.chunk, len(r.slots))
+		return nil, fmt.Errorf("%w: chunk %d of %d", ErrMessage, q.chunk, len(r.slots))
 	}
 	from, to := chunkAt(r.from, r.to, q.chunk, r.what.cut)
 	want := (to - from) * r.size
 	if silent(r.what, q.rank, q.part) {
 		want = 0
 	}
-	if len(body) != want {
-		return fmt.Errorf("%w: %d bytes in chunk %d, which has %d", ErrMessage, len(body), q.chunk, want)
+	if len(body) < want || len(body) > want && (q.chunk > 0 || q.part.At.Threads == 0) {
+		return nil, fmt.Errorf("%w: %d bytes in chunk %d, which has %d", ErrMessage, len(body), q.chunk, want)
 	}
-	return nil
+	q.part.At.Frozen = progress.Packed(body[want:])
+	return body[:want], nil
 }
 
 // silent reports whether a rank sends no elements for a chunk.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -50,7 +51,7 @@ func Expect(l *layout.Layout, s strategy.Strategy, workers int, ids map[string]i
 	for i := range all {
 		t := &all[i]
 		t.Floats = l.Parts[i].Floats
-		up, down := p.push*float64(wire.PositionsSize(1)), 0.0
+		up, down := p.push*float64(wire.PositionsSize(make([]progress.Position, 1))), 0.0
 		if t.Floats > 0 {
 			up += p.push * section(float64(payload.DenseSize(t.Floats)))
 			down += p.dense * section(4*float64(t.Floats))

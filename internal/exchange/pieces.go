@@ -13,9 +13,10 @@ import (
 // worker's session at a time.
 
 // piece is a part of a push or pull: the values [from, to) of the server's dense values, or the rows [from, to) of its
-// share of embedding e.
+// share of embedding e, or nothing, with bare.
 type piece struct {
 	dense    bool
+	bare     bool
 	e        int
 	from, to int
 }
@@ -40,7 +41,7 @@ func (x *Exchange) limit() int { return x.s.MaxFrame - frameOverhead }
 // fits reports whether one frame holds the request to a server, and one the answer.
 func (x *Exchange) fits(s int, r *Request) bool {
 	l := &x.lanes[s]
-	up, down := wire.PositionsSize(len(r.Positions)), 0
+	up, down := wire.PositionsSize(r.Positions), 0
 	if r.Push.Dense != nil {
 		up += x.s.Payload.DenseSize(x.floats(s))
 	}
@@ -93,6 +94,8 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 	}
 	if len(all) == 0 {
 		all = []piece{{dense: true}} // an empty push, since the round waits for this worker
+	} else if wire.PositionsSize(r.Positions) > frameOverhead/2 {
+		all = append(all, piece{bare: true}) // for the positions
 	}
 	begun := 1
 	for i := 0; i < len(all); i++ {
@@ -105,10 +108,12 @@ func (x *Exchange) pushPieces(ctx context.Context, s int, r *Request) error {
 		if h.Op == wire.OpStep {
 			l.build.Positions(r.Positions)
 		}
-		if p.dense {
+		switch {
+		case p.bare:
+		case p.dense:
 			l.build.Span(p.from, p.to)
 			x.putDense(s, r.Push.Dense, p.from, p.to)
-		} else {
+		default:
 			dim := x.dim(p.e)
 			x.putRows(s, p.e, l.push[p.e].partOf(r.Push.Rows[p.e].IDs)[p.from:p.to], gathered[p.e][p.from*dim:p.to*dim])
 			if clicks := l.push[p.e].takeClicks(r.Push.Rows[p.e].Clicks); clicks != nil {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
@@ -45,6 +46,12 @@ func linger(ctx context.Context, d time.Duration) (longer context.Context, relea
 func (x *Exchange) exchange(ctx context.Context, r Request) error {
 	x.cutPush(r.Push.Rows)
 	x.cutPull(r.Pull)
+	if wire.PositionsSize(r.Positions) > x.limit() {
+		r.Positions = slices.Clone(r.Positions)
+		for i := range r.Positions { // the checkpoint has those of the worker that saves
+			r.Positions[i].Frozen = ""
+		}
+	}
 	x.Arrived.Store(0)
 	return x.Each(func(s int) error {
 		if !x.fits(s, &r) {

@@ -112,6 +112,9 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 		Number: a.number,
 		Rows:   a.out}
 	if last != nil {
+		a.step.Settle = last.Settle
+	}
+	if last != nil {
 		a.step.Beside = last.Beside
 	}
 	a.steps, a.total.Samples, a.loss = 0, 0, 0

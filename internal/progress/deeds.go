@@ -104,7 +104,7 @@ func (b Begun) First(at []Position) int {
 
 func has(at []Position, end Position) bool {
 	return slices.ContainsFunc(at, func(p Position) bool {
-		p.Steps = end.Steps
+		p.Steps, p.Frozen = end.Steps, end.Frozen
 		return p == end
 	})
 }

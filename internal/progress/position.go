@@ -1,6 +1,9 @@
 package progress
 
-import "slices"
+import (
+	"encoding/base64"
+	"slices"
+)
 
 // Position is the place of one training thread of a worker in its data: it has trained on the first Samples of its
 // share of an epoch. Threads is the number of the worker's threads, by which its share of the data is divided; a
@@ -13,6 +16,24 @@ type Position struct {
 	// Steps is the number of training steps that the thread has made in the job, in all epochs; 0 if they are not
 	// counted.
 	Steps uint64 `json:"steps,omitempty"`
+	// Frozen has what the worker's steps have computed of frozen params, such as moving averages, as package fleet
+	// packs it; "" if nothing.
+	Frozen Packed `json:"frozen,omitempty"`
+}
+
+// Packed is bytes that are base64 in JSON. Positions with it can be compared.
+type Packed string
+
+// MarshalText implements [encoding.TextMarshaler].
+func (p Packed) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(p)), nil
+}
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (p *Packed) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	*p = Packed(b)
+	return err
 }
 
 // Moved returns at, the positions of one worker's threads in their order, with the later position p put in. If the

@@ -18,6 +18,7 @@ type Tracker struct {
 	shared  bool             // several trained as the same thread in this epoch: their samples are unknown
 	past    []Position       // at the end of the epoch before; of threads that have not trained since
 	steps   steps
+	frozen  func() Packed // of the worker; nil before it has any
 }
 
 // thread is one thread's place in the epoch.
@@ -40,6 +41,38 @@ func (t *Tracker) Resume(from []Position, epoch int) {
 	t.steps.resume(from)
 	t.past = slices.DeleteFunc(slices.Clone(from), func(p Position) bool { return int(p.Epoch) >= epoch })
 	t.forget()
+}
+
+// Frozen returns what positions that the worker continues from have of frozen params.
+func (t *Tracker) Frozen() (all []Packed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, p := range slices.Concat(t.from, t.past) {
+		all = append(all, p.Frozen)
+	}
+	return all
+}
+
+// Keep sets the function that gives positions their frozen values.
+func (t *Tracker) Keep(frozen func() Packed) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.frozen = frozen
+}
+
+// Kept returns the frozen values as of now.
+func (t *Tracker) Kept() Packed {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.kept()
+}
+
+// kept is Kept with mu held.
+func (t *Tracker) kept() Packed {
+	if t.frozen == nil {
+		return ""
+	}
+	return t.frozen()
 }
 
 // forget drops positions of epochs that are over. mu is held.
@@ -176,7 +209,9 @@ func (t *Tracker) Trained(number, of, samples int, steps uint64) Position {
 	}
 	h.samples, h.rest, h.steps = h.samples+h.rest+uint64(samples), 0, max(h.steps, steps)
 	t.steps.set(Position{Thread: uint16(number), Threads: uint16(max(of, 1)), Steps: h.steps})
-	return t.position(h)
+	p := t.position(h)
+	p.Frozen = t.kept()
+	return p
 }
 
 // position is a thread's position, as a push has it. mu is held.

@@ -10,22 +10,22 @@ import (
 // TestPositions: a later one takes the place of one before, and servers that differ agree on what is behind.
 func TestPositions(t *testing.T) {
 	var at []Position
-	for _, p := range []Position{{2, 3, 0, 9, 0}, {0, 3, 0, 5, 0}, {2, 3, 0, 7, 0}, {0, 3, 1, 4, 0}} {
+	for _, p := range []Position{{2, 3, 0, 9, 0, ""}, {0, 3, 0, 5, 0, ""}, {2, 3, 0, 7, 0, ""}, {0, 3, 1, 4, 0, ""}} {
 		at = Moved(at, p)
 	}
-	if want := []Position{{0, 3, 1, 4, 0}, {2, 3, 0, 7, 0}}; !slices.Equal(at, want) {
+	if want := []Position{{0, 3, 1, 4, 0, ""}, {2, 3, 0, 7, 0, ""}}; !slices.Equal(at, want) {
 		t.Errorf("positions are %v, want %v", at, want)
 	}
-	other := []Position{{0, 3, 0, 8, 0}, {1, 3, 0, 1, 0}, {2, 3, 0, 8, 0}}
-	want := []Position{{0, 3, 0, 8, 0}, {2, 3, 0, 7, 0}}
+	other := []Position{{0, 3, 0, 8, 0, ""}, {1, 3, 0, 1, 0, ""}, {2, 3, 0, 8, 0, ""}}
+	want := []Position{{0, 3, 0, 8, 0, ""}, {2, 3, 0, 7, 0, ""}}
 	if a, b := Lowest(at, other), Lowest(other, at); !slices.Equal(a, want) || !slices.Equal(b, want) {
 		t.Errorf("the lowest are %v and %v, want %v", a, b, want)
 	}
-	want = []Position{{0, 3, 1, 4, 0}, {1, 3, 0, 1, 0}, {2, 3, 0, 8, 0}}
+	want = []Position{{0, 3, 1, 4, 0, ""}, {1, 3, 0, 1, 0, ""}, {2, 3, 0, 8, 0, ""}}
 	if a, b := Furthest(at, other), Furthest(other, at); !slices.Equal(a, want) || !slices.Equal(b, want) {
 		t.Errorf("the furthest are %v and %v, want %v", a, b, want)
 	}
-	two := []Position{{0, 2, 1, 3, 0}}
+	two := []Position{{0, 2, 1, 3, 0, ""}}
 	if a, b := Furthest(at, two), Furthest(two, at); !slices.Equal(a, at) || !slices.Equal(b, at) ||
 		!slices.Equal(Furthest(nil, two), two) {
 		t.Errorf("of other numbers of threads the furthest are %v and %v, want %v", a, b, at)
@@ -33,7 +33,7 @@ func TestPositions(t *testing.T) {
 	if got := Moved(slices.Clone(at), Position{}); len(got) > 0 {
 		t.Errorf("where nothing is known they are %v", got)
 	}
-	if got := Moved(at, Position{0, 1, 1, 6, 0}); !slices.Equal(got, []Position{{0, 1, 1, 6, 0}}) {
+	if got := Moved(at, Position{0, 1, 1, 6, 0, ""}); !slices.Equal(got, []Position{{0, 1, 1, 6, 0, ""}}) {
 		t.Errorf("with another number of threads they are %v", got)
 	}
 }
@@ -111,12 +111,12 @@ func TestTracker(t *testing.T) {
 			t.Errorf("positions are %v, want %v", k.All(), want)
 		}
 	}
-	half := []Position{{0, 2, 3, 40, 0}, {1, 2, 3, 30, 0}}
+	half := []Position{{0, 2, 3, 40, 0, ""}, {1, 2, 3, 30, 0, ""}}
 	t.Run("begins where Now said", func(t *testing.T) {
 		var k Tracker
-		k.Resume([]Position{{0, 1, 3, 70, 0}}, 3)
+		k.Resume([]Position{{0, 1, 3, 70, 0, ""}}, 3)
 		now(t, &k, 3, 70)
-		if p := k.Trained(0, 0, 10, 0); p != (Position{0, 1, 3, 80, 0}) {
+		if p := k.Trained(0, 0, 10, 0); p != (Position{0, 1, 3, 80, 0, ""}) {
 			t.Errorf("the position is %v", p)
 		}
 		now(t, &k, 3, 80)
@@ -131,15 +131,15 @@ func TestTracker(t *testing.T) {
 		now(t, &k, 3, 70)
 		k.Trained(1, 2, 5, 0)
 		now(t, &k, 3, 75)
-		at(t, &k, Position{0, 2, 3, 40, 0}, Position{1, 2, 3, 35, 0})
+		at(t, &k, Position{0, 2, 3, 40, 0, ""}, Position{1, 2, 3, 35, 0, ""})
 		k.Begin(4)
-		at(t, &k, Position{0, 2, 3, 40, 0}, Position{1, 2, 3, 35, 0})
+		at(t, &k, Position{0, 2, 3, 40, 0, ""}, Position{1, 2, 3, 35, 0, ""})
 		k.Trained(0, 2, 6, 0)
-		at(t, &k, Position{0, 2, 4, 6, 0}, Position{1, 2, 3, 35, 0})
+		at(t, &k, Position{0, 2, 4, 6, 0, ""}, Position{1, 2, 3, 35, 0, ""})
 	})
 	t.Run("an epoch that was over is trained again", func(t *testing.T) {
 		var k Tracker
-		k.Resume([]Position{{0, 1, 3, 70, 0}}, 2)
+		k.Resume([]Position{{0, 1, 3, 70, 0, ""}}, 2)
 		now(t, &k, 3, 70)
 		k.Trained(0, 1, 5, 0)
 		now(t, &k, 2, 5)
@@ -160,21 +160,21 @@ func TestTracker(t *testing.T) {
 		var k Tracker
 		leave := k.Enter(0, 0)
 		k.Trained(0, 0, 5, 0)
-		at(t, &k, Position{0, 1, 0, 5, 0})
+		at(t, &k, Position{0, 1, 0, 5, 0, ""})
 		another := k.Enter(0, 1)
-		if p := k.Trained(0, 0, 5, 7); p != (Position{0, 1, 0, 0, 7}) {
+		if p := k.Trained(0, 0, 5, 7); p != (Position{0, 1, 0, 0, 7, ""}) {
 			t.Errorf("the position is %v", p)
 		}
 		leave()
-		at(t, &k, Position{0, 1, 0, 0, 7}) // steps count, samples don't
+		at(t, &k, Position{0, 1, 0, 0, 7, ""}) // steps count, samples don't
 		k.Begin(1)
 		k.Trained(0, 0, 5, 8)
-		at(t, &k, Position{0, 1, 1, 5, 8})
+		at(t, &k, Position{0, 1, 1, 5, 8, ""})
 		another()
 	})
 	t.Run("larger batches", func(t *testing.T) {
 		var k Tracker
-		k.Resume([]Position{{0, 1, 3, 70, 0}}, 3)
+		k.Resume([]Position{{0, 1, 3, 70, 0, ""}}, 3)
 		if !k.Passed(0, 1, 40) || k.Passed(0, 1, 40) || k.Passed(0, 1, 10) {
 			t.Error("a batch that is not in the weights as a whole was passed, or one that is was not")
 		}

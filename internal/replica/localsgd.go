@@ -130,7 +130,7 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 		s.t.group.Fail(ctx, err)
 		return err
 	}
-	own := s.t.Reading().Trained(st.Thread, st.Threads, st.Samples, st.Number)
+	own := s.t.trained(st)
 	if err := s.t.Steps.Count(func() error { return s.inner.End(ctx, st) },
 		func() { s.t.movedTo(s.t.c.Group.Rank, own) }); err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // goOn begins at the positions in the checkpoint that was loaded, if one was.
@@ -16,6 +17,14 @@ func (t *Trainer) goOn() {
 			t.at[r] = slices.Clone(saved[r])
 		}
 	}
+}
+
+// trained counts a step of this worker, with the averages that it has computed, and returns the position behind it.
+func (t *Trainer) trained(st *optimizer.Step) progress.Position {
+	if st.Settle != nil {
+		st.Settle()
+	}
+	return t.Reading().Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }
 
 // moved sets the positions of all ranks that have a part in an update.

@@ -62,7 +62,7 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if err != nil {
 		return s.failed(ctx, err)
 	}
-	p := collective.Part{Weight: s.weight(st), At: s.t.Reading().Trained(st.Thread, st.Threads, st.Samples, st.Number)}
+	p := collective.Part{Weight: s.weight(st), At: s.t.trained(st)}
 	if _, err = s.update(ctx, p, own.Rows); err != nil {
 		return err
 	}

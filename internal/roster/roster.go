@@ -144,6 +144,17 @@ func (r *Roster) Resume(positions [][]progress.Position) {
 	}
 }
 
+// ForgetFrozen drops the workers' frozen values, which a load has replaced.
+func (r *Roster) ForgetFrozen() {
+	for w := range r.members {
+		at := slices.Clone(r.members[w].window.at)
+		for i := range at {
+			at[i].Frozen = ""
+		}
+		r.members[w].window.at = at
+	}
+}
+
 // Living returns the life of a worker, and whether it is in the job.
 func (r *Roster) Living(worker int) (life uint32, lives bool) {
 	m := &r.members[worker]

@@ -25,12 +25,12 @@ import (
 // fails, and so does a field that its sample says nothing of.
 func TestMachinesComeBack(t *testing.T) {
 	one := wire.Outcome{Applied: 3, Dropped: 1, On: 7, Again: true}
-	at := []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 40, Steps: 5}}
+	at := []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 40, Steps: 5, Frozen: "\xffmeans"}}
 	samples := map[string]any{
 		"published": true,
 		"origin":    "ckpt-3 of today",
 		"told":      "/checkpoints",
-		"progress":  wire.Progress{Epoch: 2, User: []byte("mine")},
+		"progress":  wire.Progress{Epoch: 2, User: []byte("mine"), Meetings: 3},
 		"begun":     []progress.Begun{{Epoch: 2, At: at, Early: true}, {Epoch: 1}, {}},
 		"loaded":    []bool{true, false, true},
 		"mode":      mode.State{Open: 7, Workers: []mode.WorkerState{{Parked: true}, {Gone: true}, {}}},
@@ -49,9 +49,9 @@ func TestMachinesComeBack(t *testing.T) {
 		"norms":      []wire.Norms{{Round: 6, Sums: gradient.AppendSquares(nil, sumsOf(1, 2))}},
 		"generation": "base-2",
 		"steps":      uint64(40),
-		"loads":      wire.Loads{Frozen: 2, Whole: 1, Updates: 3, Counted: []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, Steps: 4},
+		"loads":      wire.Loads{Frozen: 2, Whole: 1, Updates: 3, Counted: []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5, Frozen: "\xff"}}, Steps: 4},
 		"remade":     uint64(6),
-		"counted":    [][]progress.Position{{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5}}, nil},
+		"counted":    [][]progress.Position{{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5, Frozen: "\xff"}}, nil},
 		"names":      []cut.Named{{Name: "end-3", Said: []byte(`{"rows":[1]}`)}},
 		"cuts": []cut.Record{
 			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 4, At: []uint64{5, 6}, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},

@@ -124,7 +124,7 @@ func (c *epochs) welcome(worker int, w *wire.Welcome) {
 // lock.
 func (c *epochs) further(p wire.Progress) wire.Progress {
 	if c.progress.Epoch > p.Epoch {
-		return c.progress
+		p.Epoch, p.User = c.progress.Epoch, c.progress.User
 	}
 	return p
 }

@@ -120,6 +120,7 @@ func (c *reloading) put(n *beside) {
 	}
 	if c.takesFrozen(n.from.Params) {
 		c.st.Loads.Frozen++
+		c.st.Roster.ForgetFrozen()
 	}
 	c.part.Updates.Changed()
 }

@@ -81,7 +81,9 @@ func (g *geo) take(n int) {
 		defer g.mu.Unlock()
 		g.delta.Samples = max(g.samples, 1)
 		g.made, g.samples, g.steps, g.settled = g.steps, 0, 0, n == 1
-		g.at = g.w.Progress.All()
+		if g.at = g.w.Progress.All(); len(g.at) > 0 {
+			g.at[0].Frozen = g.w.Progress.Kept()
+		}
 	})
 }
 

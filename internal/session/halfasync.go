@@ -149,6 +149,7 @@ func (s *halfSession) deliver(ctx context.Context, st *optimizer.Step, note func
 	}
 	s.g.Set(push)
 	s.at = s.m.w.trained(st)
+	s.at.Frozen = "" // see merge
 	m := s.m
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -225,6 +226,11 @@ func (m *meeting) warn() {
 // the meeting, and is returned to all its sessions from then on.
 func (m *meeting) push(ctx context.Context, sessions []int) {
 	for len(sessions) > 0 {
+		for _, number := range sessions {
+			if s := m.members[number]; s.settle != nil {
+				s.settle()
+			}
+		}
 		all, at := m.merge(sessions)
 		m.pushing = true
 		m.mu.Unlock()
@@ -236,9 +242,7 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 		}
 		for _, number := range sessions {
 			if s := m.members[number]; s != nil {
-				if s.waiting = false; err == nil && s.settle != nil {
-					s.settle()
-				}
+				s.waiting = false
 			}
 		}
 		m.staging.arrived()
@@ -250,8 +254,8 @@ func (m *meeting) push(ctx context.Context, sessions []int) {
 	}
 }
 
-// merge merges the sessions' gradients, in the first one's memory, with the positions of all. The memory is in use
-// until the push was answered, for which its session waits.
+// merge merges the sessions' gradients, in the first one's memory, with the positions of all, of which the first has
+// the averages that all have computed. The memory is in use until the push was answered, for which its session waits.
 func (m *meeting) merge(sessions []int) (gradient.Step, []progress.Position) {
 	all := &m.members[sessions[0]].g
 	m.at = append(m.at[:0], m.members[sessions[0]].at)
@@ -259,6 +263,7 @@ func (m *meeting) merge(sessions []int) (gradient.Step, []progress.Position) {
 		m.merger.Add(all, m.members[number].g)
 		m.at = append(m.at, m.members[number].at)
 	}
+	m.at[0].Frozen = m.w.Progress.Kept()
 	return *all, m.at
 }
 

@@ -104,8 +104,11 @@ func (w *Worker) Leave() {
 }
 
 // trained counts a step, and returns the place of its thread in the data after it. Each training step is counted once,
-// when its gradient is taken; the position is sent with its push.
+// when its gradient is taken; the position is sent with its push, with the averages that the step has computed.
 func (w *Worker) trained(st *optimizer.Step) progress.Position {
+	if st.Settle != nil && !w.mode.Threads {
+		st.Settle()
+	}
 	return w.Progress.Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }
 

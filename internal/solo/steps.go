@@ -36,7 +36,10 @@ func (s *Steps) still(do func() error) error {
 	return s.local.Still(do)
 }
 
-// trained counts the samples of a step.
+// trained counts the samples of a step, and takes the averages that it has computed.
 func (s *Steps) trained(st *optimizer.Step) {
+	if st.Settle != nil {
+		st.Settle()
+	}
 	s.reading.Trained(st.Thread, st.Threads, st.Samples, st.Number)
 }

@@ -51,6 +51,8 @@ type Welcome struct {
 type Progress struct {
 	Epoch int    `json:"epoch,omitempty"`
 	User  []byte `json:"user,omitempty"`
+	// Meetings is the number of meetings of workers that have changed frozen values.
+	Meetings int `json:"meetings,omitempty"`
 }
 
 // Begin is the blob of OpBegin: the epoch that a worker's program has begun, with its own data, and the worker's
@@ -62,7 +64,7 @@ type Begin struct {
 }
 
 // IsZero reports whether there is no progress.
-func (p Progress) IsZero() bool { return p.Epoch == 0 && p.User == nil }
+func (p Progress) IsZero() bool { return p.Epoch == 0 && p.User == nil && p.Meetings == 0 }
 
 // Saver is the blob of OpSaver and of its answer. In the request, Last reports that the worker stops after it has
 // saved, so that it no longer counts as the lowest; Ends, that it was asked to end, as others may have been. In the

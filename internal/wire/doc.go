@@ -48,7 +48,8 @@
 //	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left,
 //	           or, with flag 1, the rows from here on are all rows of the param, and other rows no longer exist
 //	KindPosition, for each training thread whose gradient a push has: u16 thread, u16 of so many (0: nothing is known), u32 epoch,
-//	           u64 samples of its share of that epoch up to and with this push, and, with 1 as param, u64 steps of the thread in the job;
+//	           u64 samples of its share of that epoch up to and with this push, and, with 1 or 2 as param, u64 steps of the thread in the
+//	           job, and, with 2, u32 bytes of frozen values, and them (packed by package fleet);
 //	           a push need not have it
 //
 // Kind 10 is reserved for rows of two widths, 11 for dense weights by change.

@@ -140,7 +140,7 @@ func says(f *Frame, s Section) string {
 		return text + few(s.Clicks())
 	case KindPosition:
 		all, err := f.Positions(nil)
-		said := fmt.Sprint(all)
+		said := strings.ReplaceAll(fmt.Sprint(all), " }", "}") // of positions without frozen values
 		if s.Param != withSteps {
 			said = strings.ReplaceAll(said, " 0}", "}") // the steps, which such a section does not have
 		}

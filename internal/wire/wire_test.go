@@ -102,7 +102,7 @@ func drawPosition(t *rapid.T) progress.Position {
 	threads := rapid.Uint16Range(1, math.MaxUint16).Draw(t, "threads")
 	return progress.Position{Thread: rapid.Uint16Range(0, threads-1).Draw(t, "thread"), Threads: threads,
 		Epoch: rapid.Uint32().Draw(t, "epoch"), Samples: rapid.Uint64().Draw(t, "samples"),
-		Steps: rapid.Uint64().Draw(t, "steps")}
+		Steps: rapid.Uint64().Draw(t, "steps"), Frozen: progress.Packed(rapid.StringN(0, 5, 9).Draw(t, "frozen"))}
 }
 
 func equal[T comparable](t *rapid.T, want, got []T, err error) {
@@ -364,6 +364,9 @@ func TestPositions(t *testing.T) {
 		make([]byte, 16),
 		make([]byte, positionSize*(MaxPositions+1)),
 		append([]byte{2, 0, 2, 0}, make([]byte, 20)...),
+		make([]byte, positionSize+frozenSize-1),
+		append([]byte{0, 0, 1, 0}, append(make([]byte, 20), 3, 0, 0, 0, 1, 2)...),
+		make([]byte, (positionSize+frozenSize)*(MaxPositions+1)),
 	} {
 		f := Frame{Sections: []Section{{Kind: KindPosition, Param: uint32(i / 3), data: data}}}
 		if got, err := f.Positions(nil); !errors.Is(err, ErrFrame) {
