@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -63,6 +64,44 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 			return nil
 		}))
 	})
+}
+
+// TestGradientsBeyondTheirRule: a gradient whose square is no float32 is refused by rules that square it, with its param and row, before
+// any row is written, and passed on by others.
+func TestGradientsBeyondTheirRule(t *testing.T) {
+	t.Parallel()
+	for name, job := range map[string]trial.Job{
+		"sync":       {Cluster: trial.Cluster(2, 1), Strategy: strategy.Sync()},
+		"async":      {Cluster: trial.Cluster(1, 1), Strategy: strategy.Async()},
+		"half_async": {Cluster: trial.Cluster(1, 1), Strategy: strategy.HalfAsync()},
+		"collective": {Cluster: trial.Cluster(0, 2), Strategy: strategy.Sync()},
+		"alone":      {Cluster: trial.Cluster(0, 1), Strategy: strategy.Sync()},
+	} {
+		for _, rule := range []optimizer.Rule{optimizer.Adagrad{}, optimizer.Ftrl{}, optimizer.Adam{}, optimizer.SGD{LR: 0.1}} {
+			t.Run(fmt.Sprint(name, " ", rule.Name()), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					d := trial.Drawn{Shapes: []optimizer.Param{{Name: "w", Shape: []int{3}}, {Name: "rows", Shape: []int{0, 2}, Embedding: true}}}
+					errs := job.Cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+						m := d.Model()
+						return trial.Play(ctx, f, m, rule, job.Strategy, func() error {
+							s, err := m.OpenSession()
+							if err != nil {
+								return err
+							}
+							st := m.Step(trial.Batch{Samples: 1, IDs: [][]uint64{{4, 5}}}, nil)
+							return errors.Join(trial.Step(ctx, s, st, func() { st.Rows[0].G[3] = math.MaxFloat32 }), s.Close(ctx))
+						})
+					})
+					for role, err := range errs {
+						named := err != nil && strings.Contains(err.Error(), `the gradient of row 5 of "rows" is 3.4028235e+38, and its rule`)
+						if plain := rule.Name() == "sgd"; strings.HasPrefix(role, "worker") && named == plain || plain && err != nil {
+							t.Errorf("%s: %v", role, err)
+						}
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestSkippedGradientsBringNoRowToLife: in every kind of job an id of which all gradients were skipped has no row, in an evaluation and in

@@ -35,7 +35,11 @@ func (r Adadelta) Update(w, g, state []float32, s *State) {
 	e, d := state[:n], state[n:][:n]
 	for i := range w {
 		e[i] = rho*e[i] + c*g[i]*g[i]
-		delta := sqrt((d[i]+eps)/(e[i]+eps)) * g[i]
+		ratio := sqrt((d[i] + eps) / (e[i] + eps))
+		if ratio < 0x1p-62 { // its square has lost digits
+			ratio = sqrt(d[i]+eps) / sqrt(e[i]+eps)
+		}
+		delta := ratio * g[i]
 		d[i] = rho*d[i] + c*delta*delta
 		w[i] -= lr * delta
 	}

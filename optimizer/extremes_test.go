@@ -85,6 +85,22 @@ func checkExtreme(t *rapid.T, rule optimizer.Rule) {
 
 func isNaN(x float32) bool { return x != x }
 
+// TestEqualGradients: a gradient that is always the same, of which the variance is 0, leaves every weight finite.
+func TestEqualGradients(t *testing.T) {
+	for _, rule := range allRules() {
+		for g := float32(1); g < 5e4; g *= 1.1 {
+			w, state := []float32{0.5}, make([]float32, rule.StateLen(1))
+			rules.InitState(rule, state)
+			for step := range int64(300) {
+				rule.Update(w, []float32{g}, state, &optimizer.State{Step: step + 1})
+			}
+			if w[0]-w[0] != 0 {
+				t.Errorf("%T%+v: the weight is %v after gradients of %v", rule, rule, w[0], g)
+			}
+		}
+	}
+}
+
 // TestFirstStep: a state whose step was never set counts as the first, and finite numbers stay finite at any step.
 func TestFirstStep(t *testing.T) {
 	for _, rule := range allRules() {

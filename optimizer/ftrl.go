@@ -16,7 +16,8 @@ import (
 //	w ← (L1·sign(z) − z) / (n'^−p/lr + 2·L2)   where |z| > L1, else 0
 //	n ← n'
 //
-// p is Power. A weight whose first update has a zero gradient loses its initial value.
+// p is Power. A weight whose first update has a zero gradient loses its initial value. Where the divisor is 0, since
+// no square of a gradient was as large as the smallest float32, the weight is 0.
 type Ftrl struct {
 	// LR is the learning rate; 0 means 0.001.
 	LR float64
@@ -51,11 +52,12 @@ func (r Ftrl) Update(w, g, state []float32, s *State) {
 		before, after := ftrlRoot(square[i], power), ftrlRoot(grown, power)
 		z := linear[i] + g[i] - (after-before)/lr*w[i]
 		square[i], linear[i] = grown, z
-		if abs(z) <= l1 { // false for a NaN, so that it shows
+		divisor := after/lr + 2*l2
+		if abs(z) <= l1 || divisor == 0 { // false for a NaN, so that it shows
 			w[i] = 0
 			continue
 		}
-		w[i] = (l1*sign(z) - z) / (after/lr + 2*l2)
+		w[i] = (l1*sign(z) - z) / divisor
 	}
 }
 

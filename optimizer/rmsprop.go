@@ -48,7 +48,11 @@ func (r RMSProp) Update(w, g, state []float32, s *State) {
 		for i := range w {
 			a[i] = rho*a[i] + c*g[i]*g[i]
 			b[i] = rho*b[i] + c*g[i]
-			v[i] = mu*v[i] + lr*g[i]/sqrt(a[i]-b[i]*b[i]+eps)
+			variance := a[i] - b[i]*b[i] + eps
+			if variance <= 0 { // by rounding: a − b² of equal gradients is 0
+				variance = eps
+			}
+			v[i] = mu*v[i] + lr*g[i]/sqrt(variance)
 			w[i] -= v[i]
 		}
 		return

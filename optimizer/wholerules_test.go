@@ -39,7 +39,10 @@ func lambTwin(decay float64, adapts bool) twin {
 }
 
 func larsTwin(w, g, v []float64, _ int64) {
-	rate := 0.1 * 0.001 * norm64(w) / (norm64(g) + 0.0005*norm64(w))
+	rate := 0.1
+	if norm64(w) > 0 && norm64(g) > 0 {
+		rate *= 0.001 * norm64(w) / (norm64(g) + 0.0005*norm64(w))
+	}
 	for i := range w {
 		v[i] = 0.9*v[i] + rate*(g[i]+0.0005*w[i])
 		w[i] -= v[i]

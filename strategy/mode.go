@@ -73,8 +73,9 @@ const (
 // GeoRests returns all values.
 func GeoRests() []GeoRest { return []GeoRest{GeoRestSend, GeoRestKeep} }
 
-// NotFinite says what happens to a gradient that contains NaN or an infinity. The worker decides, for the whole step,
-// before it sends anything; servers refuse gradients that are not finite.
+// NotFinite says what happens to a gradient that contains NaN or an infinity, or a number so large that three of them
+// would make its rule's weights or state infinite (about 1e19 for rules that add up squares). The worker decides,
+// for the whole step, before it sends anything; servers refuse gradients that are not finite.
 type NotFinite string
 
 const (
@@ -82,7 +83,7 @@ const (
 	NotFiniteRefuse NotFinite = "refuse"
 	// NotFiniteSkip leaves the row out of the step; a dense variable's gradient counts as zero.
 	NotFiniteSkip NotFinite = "skip"
-	// NotFiniteClip makes NaN 0 and an infinity the largest finite magnitude in the same row or variable.
+	// NotFiniteClip makes NaN 0, and others the largest magnitude that the rule takes in the same row or variable.
 	NotFiniteClip NotFinite = "clip"
 )
 

@@ -109,7 +109,7 @@ type candidate struct {
 func newCandidate(t *testing.T, r *rand.Rand, p policies, params []*optimizer.Param) *candidate {
 	c := &candidate{policies: p, t: t, r: r, badOf: 10 + r.IntN(1000), params: params, sum: NewAccumulator(params, p.sum), merger: NewMerger(params, p.rule, p.merge)}
 	clip := NewClipper(params, p.rule, p.byNorm, p.merge.Sums(true))
-	c.intake = NewIntake(params, Guard{p.notFinite, &c.seen}, clip)
+	c.intake = NewIntake(params, optimizer.SGD{}, Guard{p.notFinite, &c.seen}, clip)
 	return c
 }
 

@@ -18,39 +18,49 @@ type Guard struct {
 
 const remedy = "lower the learning rate or look at the batch (strategy.NotFinite can skip or clip it)"
 
-// Dense checks the gradient of a variable. If it is not finite, Dense returns an error under the policy to refuse; else
-// it makes the gradient finite in place, by zeros under the policy to skip.
-func (d Guard) Dense(name string, g []float32) error {
-	at := kernels.FirstNotFinite(g)
+// beyond tells of a finite number why it is refused.
+func beyond(v, limit float32) string {
+	if v-v != 0 {
+		return ""
+	}
+	return fmt.Sprintf(", and its rule computes finite numbers up to %.3g", limit)
+}
+
+// Dense checks the gradient of a variable. If it is not finite, or above limit, Dense returns an error under the policy
+// to refuse; else it makes the gradient finite in place, by zeros under the policy to skip.
+func (d Guard) Dense(name string, g []float32, limit float32) error {
+	at := kernels.FirstBeyond(g, limit)
 	switch {
 	case at < 0:
 		return nil
 	case d.Policy == strategy.NotFiniteRefuse:
-		return fmt.Errorf("the gradient of %q is %v at element %d: %s", name, g[at], at, remedy)
+		return fmt.Errorf("the gradient of %q is %v at element %d%s: %s", name, g[at], at, beyond(g[at], limit),
+			remedy)
 	case d.Policy == strategy.NotFiniteSkip:
 		clear(g)
 	default:
-		kernels.MakeFinite(g)
+		kernels.MakeFinite(g, limit)
 	}
 	d.Seen.Add(1)
 	return nil
 }
 
-// Rows checks rows of an embedding, of width dim. If any is not finite, Rows returns an error under the policy to
-// refuse; else it returns the remaining rows, all finite, as a copy in room, since the caller owns the ids.
-func (d Guard) Rows(name string, dim int, r Rows, room *Rows) (Rows, error) {
-	at := kernels.FirstNotFinite(r.G)
+// Rows checks rows of an embedding, of width dim. If any is not finite, or above limit, Rows returns an error under the
+// policy to refuse; else it returns the remaining rows, all finite, as a copy in room, since the caller owns the ids.
+func (d Guard) Rows(name string, dim int, r Rows, limit float32, room *Rows) (Rows, error) {
+	at := kernels.FirstBeyond(r.G, limit)
 	if at < 0 {
 		return r, nil
 	}
 	first := at / dim
 	if d.Policy == strategy.NotFiniteRefuse {
-		return Rows{}, fmt.Errorf("the gradient of row %d of %q is %v: %s", r.IDs[first], name, r.G[at], remedy)
+		return Rows{}, fmt.Errorf("the gradient of row %d of %q is %v%s: %s", r.IDs[first], name, r.G[at],
+			beyond(r.G[at], limit), remedy)
 	}
 	room.Set(r.Slice(0, first, dim))
 	for i := first; i < len(r.IDs); i++ {
 		row := r.Slice(i, i+1, dim)
-		bad := kernels.FirstNotFinite(row.G) >= 0
+		bad := kernels.FirstBeyond(row.G, limit) >= 0
 		if bad {
 			d.Seen.Add(1)
 		}
@@ -59,7 +69,7 @@ func (d Guard) Rows(name string, dim int, r Rows, room *Rows) (Rows, error) {
 		}
 		room.Append(row)
 		if bad {
-			kernels.MakeFinite(room.G[len(room.G)-dim:])
+			kernels.MakeFinite(room.G[len(room.G)-dim:], limit)
 		}
 	}
 	return *room, nil

@@ -1,12 +1,16 @@
 package gradient
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"github.com/gofleet/gofleet/internal/rules"
+	"github.com/gofleet/gofleet/optimizer"
+)
 
 // Intake takes the gradients of a training thread's steps: it arranges them by param, runs the guard, and clips where
 // the worker clips. Every trainer has one for each of its sessions.
 type Intake struct {
 	params []*optimizer.Param
 	tables []*optimizer.Param // the embeddings among them
+	limits map[string]float32 // the largest gradients of their rules, by name
 	guard  Guard
 	clip   *Clipper
 	step   Step
@@ -14,13 +18,13 @@ type Intake struct {
 	clicks [][]float32 // by embedding
 }
 
-// NewIntake returns the intake of a thread that trains params. clip is nil if another process clips.
-func NewIntake(params []*optimizer.Param, guard Guard, clip *Clipper) *Intake {
+// NewIntake returns the intake of a thread that trains params by a rule. clip is nil if another process clips.
+func NewIntake(params []*optimizer.Param, rule optimizer.Rule, guard Guard, clip *Clipper) *Intake {
 	all := tables(params)
 	n := len(all)
-	return &Intake{params: params, tables: all, guard: guard, clip: clip, left: make([]Rows, n),
-		clicks: make([][]float32, n),
-		step:   Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, n)}}
+	return &Intake{params: params, tables: all, limits: rules.Limits(rule, params), guard: guard, clip: clip,
+		left: make([]Rows, n), clicks: make([][]float32, n),
+		step: Step{Dense: make([][]float32, len(params)), Rows: make([]Rows, n)}}
 }
 
 // Take returns the gradients of a training step. They share memory with the step, which later stages may change, and
@@ -32,7 +36,7 @@ func (k *Intake) Take(st *optimizer.Step) (Step, error) {
 		if p.Embedding || p.Frozen {
 			continue
 		}
-		if err := k.guard.Dense(p.Name, p.G); err != nil {
+		if err := k.guard.Dense(p.Name, p.G, k.limits[p.Name]); err != nil {
 			return Step{}, err
 		}
 		k.step.Dense[i] = p.G
@@ -64,7 +68,7 @@ func (k *Intake) rows(e int, r *optimizer.Rows) (Rows, error) {
 		k.clicks[e] = appendPairs(k.clicks[e][:0], r)
 		rows.Clicks = k.clicks[e]
 	}
-	return k.guard.Rows(p.Name, p.Dim(), rows, &k.left[e])
+	return k.guard.Rows(p.Name, p.Dim(), rows, k.limits[p.Name], &k.left[e])
 }
 
 // rowsOf returns a step's rows of its e-th embedding, which an objective may omit or list at another place.

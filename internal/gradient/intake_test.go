@@ -25,7 +25,7 @@ func model() []*optimizer.Param {
 
 // taken is what an intake makes of a step of the model.
 func taken(params []*optimizer.Param, policy strategy.NotFinite, rows ...optimizer.Rows) (Step, error) {
-	return NewIntake(params, Guard{policy, new(atomic.Int64)}, nil).Take(&optimizer.Step{Samples: 1, Rows: rows})
+	return NewIntake(params, optimizer.SGD{}, Guard{policy, new(atomic.Int64)}, nil).Take(&optimizer.Step{Samples: 1, Rows: rows})
 }
 
 // TestGuardLooksEverywhere puts one number that is not finite in every place of a variable's gradient and of rows'.
@@ -67,7 +67,7 @@ func TestGuard(t *testing.T) {
 			if params[1].Entry.ShowClick.Threshold = 1; !counts {
 				params[1].Entry, clicks = optimizer.Entry{}, nil
 			}
-			k := NewIntake(params, Guard{tt.policy, seen}, nil)
+			k := NewIntake(params, optimizer.SGD{}, Guard{tt.policy, seen}, nil)
 			for range 2 {
 				copy(params[0].G, []float32{2, inf, nan, -inf})
 				rows := optimizer.Rows{Param: params[1], IDs: []uint64{4, 5, 6}, G: []float32{1, 2, 3, -inf, 5, nan, 7, 8, 9},

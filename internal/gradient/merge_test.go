@@ -36,7 +36,7 @@ func TestStepsAllocateNothing(t *testing.T) {
 	params[1].Entry.ShowClick.Threshold = 1
 	rule := optimizer.ClipByValue{Rule: optimizer.Adagrad{LR: 1}, Max: 1}
 	sum := NewAccumulator(params, false)
-	intake := NewIntake(params, Guard{strategy.NotFiniteSkip, new(atomic.Int64)}, NewClipper(params, rule, true, true))
+	intake := NewIntake(params, optimizer.SGD{}, Guard{strategy.NotFiniteSkip, new(atomic.Int64)}, NewClipper(params, rule, true, true))
 	push, merger := NewStep(params), NewMerger(params, rule, strategy.Async())
 	rows := optimizer.Rows{Param: params[1], IDs: []uint64{1, 4, 6}, G: []float32{1, 2, 3, 4, nan, 6, 7, 8, 9}, Show: []float32{1, 2, 3}}
 	st := &optimizer.Step{Samples: 2, Rows: []optimizer.Rows{rows}}

@@ -1,6 +1,11 @@
 package rules
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"math"
+	"sort"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
 
 // InertiaOf returns the inertia of a rule, which may be wrapped; 0 for a rule without momentum.
 func InertiaOf(r optimizer.Rule) float64 {
@@ -17,6 +22,42 @@ func InitState(r optimizer.Rule, state []float32) {
 		return
 	}
 	clear(state)
+}
+
+// Limits returns the largest gradients of params, by name, as [Largest] does.
+func Limits(r optimizer.Rule, params []*optimizer.Param) map[string]float32 {
+	limits := map[string]float32{}
+	for _, p := range params {
+		if own := For(r, p); own != nil {
+			limits[p.Name] = Largest(own)
+		}
+	}
+	return limits
+}
+
+// Largest returns the largest magnitude of a gradient after three of which, from the rule's first update on, its weight
+// and state are finite: MaxFloat32 for most rules, and less for rules that square gradients or add them up.
+func Largest(r optimizer.Rule) float32 {
+	var w [1]float32
+	state := make([]float32, r.StateLen(1))
+	fits := func(g float32) bool {
+		w[0] = 0
+		InitState(r, state)
+		for step := range int64(3) {
+			r.Update(w[:], []float32{g}, state, &optimizer.State{Step: step + 1})
+		}
+		sum := w[0] - w[0]
+		for _, v := range state {
+			sum += v - v
+		}
+		return sum == 0
+	}
+	if fits(math.MaxFloat32) || !fits(1) {
+		return math.MaxFloat32
+	}
+	return math.Float32frombits(math.Float32bits(1) + uint32(sort.Search(
+		int(math.Float32bits(math.MaxFloat32)-math.Float32bits(1)),
+		func(i int) bool { return !fits(math.Float32frombits(math.Float32bits(1) + uint32(i) + 1)) })))
 }
 
 // Sweeps reports whether the rule moves rows also in steps that don't use them.

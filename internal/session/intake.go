@@ -20,7 +20,7 @@ func newIntake(w *Worker, params []*optimizer.Param) intake {
 	st := w.Strategy
 	clip := gradient.NewClipper(params, w.Rule, !mode.Of(st.Mode).Rounds, st.Sums(true))
 	guard := gradient.Guard{Policy: st.NotFinite, Seen: &w.Servers.Tally.NotFinite}
-	return intake{gradient.NewIntake(params, guard, clip), w.Worker}
+	return intake{gradient.NewIntake(params, w.Rule, guard, clip), w.Worker}
 }
 
 // Take returns a gradient that may alias the step's arrays, until the thread's next step begins.

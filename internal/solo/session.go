@@ -37,7 +37,7 @@ func (t *Trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 
 // Intake returns the intake of gradients of a session of params. The update clips.
 func (t *Trainer) Intake(params []*optimizer.Param) *gradient.Intake {
-	return gradient.NewIntake(params, gradient.Guard{Policy: t.policy, Seen: &t.Tally.NotFinite}, nil)
+	return gradient.NewIntake(params, t.rule, gradient.Guard{Policy: t.policy, Seen: &t.Tally.NotFinite}, nil)
 }
 
 // End implements [optimizer.Session]. The samples are counted when the update is made, together with it.

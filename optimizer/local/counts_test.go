@@ -79,11 +79,12 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 	for want, spoil := range map[string]func(*toy, *optimizer.Step){
 		`local: the gradient of "w" is NaN at element 7, and the loss 0.5: lower`: func(o *toy, _ *optimizer.Step) { o.w.G[7] = nan },
 		`local: the gradient of row 9 of "emb" is -Inf: lower`:                    func(_ *toy, st *optimizer.Step) { st.Rows[0].G[6], st.Loss = inf, 0 },
+		`local: the gradient of row 9 of "emb" is 2e+19, and the loss 0.5: lower`: func(_ *toy, st *optimizer.Step) { st.Rows[0].G[6] = 2e19 },
 		"": func(_ *toy, st *optimizer.Step) { st.Rows[1].G[0] = nan },
 	} {
 		o := newToy()
 		o.top.Frozen = want == ""
-		trainer, err := local.Minimize(o, optimizer.SGD{LR: 1})
+		trainer, err := local.Minimize(o, optimizer.Adagrad{LR: 1})
 		check(t, err)
 		s, step := open(t, trainer, o), o.step(3, 9)
 		check(t, s.Begin(t.Context(), step))

@@ -180,16 +180,16 @@ func (s *session) check(step *optimizer.Step) error {
 	return s.checkFinite(step)
 }
 
-// checkFinite returns an error for gradients that are not finite, whether the loss is finite or not: all weights that
-// they reach would be lost.
+// checkFinite returns an error for gradients that are not finite, or so large that their rule's numbers would not be,
+// whether the loss is finite or not: all weights that they reach would be lost.
 func (s *session) checkFinite(step *optimizer.Step) error {
 	for _, p := range s.params {
-		if i := kernels.FirstNotFinite(p.G); i >= 0 && !p.Frozen {
+		if i := kernels.FirstBeyond(p.G, s.trainer.limits[p.Name]); i >= 0 && !p.Frozen {
 			return notFinite(fmt.Sprintf("%q is %v at element %d", p.Name, p.G[i], i), step)
 		}
 	}
 	for _, r := range step.Rows {
-		if i := kernels.FirstNotFinite(r.G); i >= 0 && !r.Param.Frozen {
+		if i := kernels.FirstBeyond(r.G, s.trainer.limits[r.Param.Name]); i >= 0 && !r.Param.Frozen {
 			return notFinite(fmt.Sprintf("row %d of %q is %v", r.IDs[i/r.Param.Dim()], r.Param.Name, r.G[i]), step)
 		}
 	}

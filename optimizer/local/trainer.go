@@ -16,6 +16,7 @@ import (
 type Trainer struct {
 	rule    optimizer.Rule
 	params  []*optimizer.Param
+	limits  map[string]float32 // the largest gradients of their rules, by name
 	store   table.Store
 	version atomic.Int64 // of the dense weights: the number of their changes
 	frozen  atomic.Int64 // of frozen params, which version does not count
@@ -46,7 +47,7 @@ func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
 	if err := optimizer.CheckParams(rule, params); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
-	t := &Trainer{rule: rule, params: params}
+	t := &Trainer{rule: rule, params: params, limits: rules.Limits(rule, params)}
 	for _, p := range params {
 		if err := t.add(p); err != nil {
 			return nil, fmt.Errorf("local: %w", err)

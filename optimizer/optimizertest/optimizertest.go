@@ -1,6 +1,7 @@
 package optimizertest
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -39,6 +40,7 @@ const (
 func Run(t *testing.T, rule optimizer.Rule, e Exam) {
 	t.Helper()
 	t.Run("twin", func(t *testing.T) { e.twin(t, rule) })
+	t.Run("extremes", func(t *testing.T) { e.extremes(t, rule) })
 	t.Run("slices", func(t *testing.T) { e.slices(t, rule) })
 	t.Run("memo", func(t *testing.T) { e.memo(t, rule) })
 	t.Run("zero gradient", func(t *testing.T) { e.zeroGradient(t, rule) })
@@ -89,6 +91,40 @@ func (e Exam) twin(t *testing.T, rule optimizer.Rule) {
 		e.Twin(w, widen(g), state, step)
 		e.compare(t, "w", step, s.w, w)
 		e.compare(t, "state", step, s.state, state)
+	}
+}
+
+// extremes makes three steps with gradients at the ends of float32's range. Where the twin's numbers are float32s, the
+// rule must have them, and otherwise be finite up to the largest gradient that a job passes on.
+func (e Exam) extremes(t *testing.T, rule optimizer.Rule) {
+	for _, x := range []float32{0, math.SmallestNonzeroFloat32, 1e-40, 1e-23, 1e19, math.MaxFloat32} {
+		for _, first := range []float32{0.5, 2} {
+			s, g := newSlice(rule, []float32{first, -first}), []float32{x, -x}
+			w, state, fits := widen(s.w), widen(s.state), true
+			for step := int64(1); step <= 3; step++ {
+				rule.Update(s.w, g, s.state, e.state(step))
+				if e.Twin != nil {
+					e.Twin(w, widen(g), state, step)
+				}
+				for _, v := range slices.Concat(w, state) {
+					as := math.Abs(float64(float32(v)))
+					fits = fits && as <= math.MaxFloat32 && (as > 0) == (v != 0)
+				}
+				passed := x <= rules.Largest(rule)
+				if !passed && fits && step == 3 && e.Twin != nil {
+					t.Errorf("a gradient of %v is refused, and all numbers fit", x)
+				}
+				for _, v := range slices.Concat(s.w, s.state) {
+					if passed && v-v != 0 {
+						t.Errorf("step %d with gradients of %v: w is %v, state %v", step, x, s.w, s.state)
+						break
+					}
+				}
+				if fits && passed && e.Twin != nil {
+					e.compare(t, fmt.Sprintf("with gradients of %v, w", x), step, s.w, w)
+				}
+			}
+		}
 	}
 }
 
