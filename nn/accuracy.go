@@ -88,14 +88,10 @@ func place(scores []float32, label int) int {
 }
 
 // hits are the counts of right answers and of all.
-type hits struct{ hit, total int64 }
+type hits struct{ hit, total float64 }
 
-func (t *hits) share() float64 {
-	if t.total == 0 {
-		return 0
-	}
-	return float64(t.hit) / float64(t.total)
-}
+// share is NaN if nothing was counted, or a label was NaN.
+func (t *hits) share() float64 { return t.hit / t.total }
 
 func (t *hits) reset()         { *t = hits{} }
 func (t *hits) problem() error { return nil }
@@ -115,5 +111,8 @@ func hitsOf(n *Node, t tally) (hit, total int64, err error) {
 	if !ok {
 		return 0, 0, fmt.Errorf("nn: Hits: %s counts no right answers", n.label())
 	}
-	return h.hit, h.total, nil
+	if h.hit != h.hit {
+		return 0, 0, fmt.Errorf("nn: Hits: a label of %s is NaN", n.label())
+	}
+	return int64(h.hit), int64(h.total), nil
 }

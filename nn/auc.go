@@ -16,13 +16,14 @@ const (
 )
 
 // AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has
-// probabilities, of shape [N 1], or [N 2] with the second column counting; label is 0 or 1 (anything above 0), float32
-// or int64 of shape [N 1]. A label that is computed from parameters is refused, as in all ops with a label: use
-// [Detach] to turn a prediction into a label.
+// probabilities, of shape [N 1], or [N 2] with the second column counting; label is 0 or 1, float32 (where anything
+// between counts as 1) or int64, of shape [N 1]; others are an error, as of [LogLoss]. A label that is computed from
+// parameters is refused, as in all ops with a label: use [Detach] to turn a prediction into a label.
 //
 // Scores go into 65,536 buckets, 1,024 for each doubling of the odds p/(1−p) from 2⁻⁴⁰ to 2²⁴, one histogram for each
 // label, and the area is that of the trapezoids between them: within 1e-4 of the sorted scores', however rare the
-// events are. It is 0.5 as long as one of the labels has not been seen, and NaN when a score was. [Executor.Histogram]
+// events are and up to 1, unless many scores of both labels are nearer to each other than a thousandth of their odds.
+// It is 0.5 as long as one of the labels has not been seen, and NaN when a score or a label was. [Executor.Histogram]
 // has the counts.
 func AUC(pred, label *Node) *Node { return AUCOf(pred, label, fineThresholds) }
 
@@ -40,8 +41,9 @@ type auc struct {
 	Thresholds *int `json:"thresholds,omitempty"` // nil is aucThresholds
 }
 
-func (auc) kind() string { return "auc" }
-func (auc) compares()    {}
+func (auc) kind() string           { return "auc" }
+func (auc) compares()              {}
+func (auc) limits(n *Node) []limit { return []limit{labels01(n)} }
 
 // maxThresholds bounds the memory of a histogram in a saved graph.
 const maxThresholds = 1 << 24
@@ -78,9 +80,18 @@ func (a auc) forward(c *cell) { c.value[0] = float32(a.of(c.countScores())) }
 func (c *cell) countScores() *Histogram {
 	h, pred := c.tally.(*Histogram), c.in[0]
 	for i := range pred.rows() {
-		h.Add(pred.probability(i), c.in[1].positive(i))
+		h.count(c, i)
 	}
 	return h
+}
+
+// count counts an example's score. A label that is NaN counts as a score that is.
+func (h *Histogram) count(c *cell, i int) {
+	if c.in[1].unlabelled(i) {
+		h.nans++
+		return
+	}
+	h.Add(c.in[0].probability(i), c.in[1].positive(i))
 }
 
 func (auc) backward(*cell) {}
@@ -123,6 +134,9 @@ func (c *cell) positive(i int) bool {
 	}
 	return c.value[i] > 0
 }
+
+// unlabelled reports whether the i-th label is NaN.
+func (c *cell) unlabelled(i int) bool { return !isInt(c.node) && c.value[i] != c.value[i] }
 
 // Histogram counts scores by bucket and label, for AUC.
 type Histogram struct {

@@ -16,6 +16,53 @@ var labelLosses = map[string]func(pred, label *Node) *Node{
 	"binary_cross_entropy_with_logits": BinaryCrossEntropyWithLogits,
 }
 
+// TestLabelsOfMetrics: metrics of two classes refuse the labels that losses refuse, and a label that is NaN makes them NaN, in a fetch and of
+// their sums. What has no positive label is NaN in both, but for AUC, of which a fetch is 0.5.
+func TestLabelsOfMetrics(t *testing.T) {
+	nan := float32(math.NaN())
+	g := NewGraph(1)
+	p, y, w := g.Input("p", 1), g.Input("y", 1), g.Input("w", 1)
+	metrics := []*Node{AUC(p, y), AUCOf(p, y, 99), BatchAUC(p, y), SlidingAUC(p, y, 2), BucketError(p, y), BinaryAccuracy(p, y), Precision(p, y),
+		Recall(p, y), F1(p, y), PRAUC(p, y)}
+	for _, m := range []*Node{AUC(p, y), BinaryAccuracy(p, y), Precision(p, y), Recall(p, y), F1(p, y), PRAUC(p, y)} {
+		metrics = append(metrics, Weighted(m, w))
+	}
+	for _, m := range metrics {
+		for _, bad := range []float32{-1, 2, 100, nan, 0} {
+			e := NewExecutor(g)
+			out, err := e.Eval(t.Context(), batchOf{"p": floats([]int{3, 1}, 0.9, 0.2, 0.3), "y": floats([]int{3, 1}, 0, bad, 0),
+				"w": floats([]int{3, 1}, 1, 2, 1)}, m)
+			if bad != 0 && bad == bad {
+				if err == nil || !strings.Contains(err.Error(), "label") {
+					t.Errorf("%v with label %v: %v", m, bad, err)
+				}
+				continue
+			}
+			if err != nil {
+				t.Errorf("%v with label %v: %v", m, bad, err)
+				continue
+			}
+			got := []float64{float64(out[0].Float32s()[0])}
+			if m.Counts() {
+				sums, err := e.Sums(m)
+				if err != nil {
+					t.Fatal(err)
+				}
+				of, err := m.OfSums(sums)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = append(got, of)
+			}
+			kind := strings.TrimPrefix(called(m.op), "weighted_")
+			unknown := bad != bad || kind == "recall" || kind == "pr_auc"
+			if unknown && slices.ContainsFunc(got, func(v float64) bool { return v == v }) {
+				t.Errorf("%v with label %v is %v", m, bad, got)
+			}
+		}
+	}
+}
+
 // TestLabelsAreZeroOrOne: losses of two classes take int64 labels of 0 and 1, float32 labels between, and name the row of any other, before
 // anything is trained. An evaluation does too, and an embedding's row is not born.
 func TestLabelsAreZeroOrOne(t *testing.T) {

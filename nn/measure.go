@@ -10,12 +10,12 @@ import (
 
 // PRAUC is the area under the curve of precision over recall, as average precision Σ (Rᵢ − Rᵢ₋₁)·Pᵢ from the highest
 // score down (scikit-learn's average_precision_score), over all batches since [Executor.ResetMetrics], of shape [1].
-// pred, label and buckets are as in [AUC]; scores of one bucket count as equal. It is 0 as long as there was no
+// pred, label and buckets are as in [AUC]; scores of one bucket count as equal. It is NaN as long as there was no
 // positive label.
 func PRAUC(pred, label *Node) *Node { return measuring("pr_auc", 0, pred, label) }
 
 // F1 is 2·tp/(2·tp + fp + fn) of the examples whose probability is 0.5 or more, the harmonic mean of [Precision] and
-// [Recall], over all batches since [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are
+// [Recall], over all batches since [Executor.ResetMetrics], of shape [1]; NaN when there are none. pred and label are
 // as in [AUC].
 func F1(pred, label *Node) *Node { return measuring("f1", 0, pred, label) }
 
@@ -90,28 +90,27 @@ type tallying struct {
 	sums  func(in []*Node) int
 	add   func(t *additive, c *cell, i int, w float64) // example i
 	of    func(t *additive) (v float64, known bool)
-	empty float32 // the value while it is not known
 	falls bool
 }
 
 // measures are the formulas by name. Names are frozen: saved models use them.
 var measures = map[string]tallying{
-	"pr_auc":                   {twoClasses, ofBuckets, addBucket, precisionArea, 0, false},
-	"f1":                       {twoClasses, some(3), addTwoClasses, ofTwo(harmonic), 0, false},
-	"macro_precision":          {manyClasses, eachClass, addClasses, macro(precisely), 0, false},
-	"macro_recall":             {manyClasses, eachClass, addClasses, macro(completely), 0, false},
-	"macro_f1":                 {manyClasses, eachClass, addClasses, macro(harmonic), 0, false},
-	"confusion_matrix":         {manyClasses, ofPairs, addPair, diagonal, 0, false},
-	"ndcg":                     {ranked, some(2), addMean(gain), meanOf, 0, false},
-	"recall_at":                {ranked, some(2), addMean(recalled), meanOf, 0, false},
-	"weighted_auc":             {twoClasses, ofBuckets, addBucket, area, 0.5, false},
-	"weighted_accuracy":        {manyClasses, some(2), addMean(among), meanOf, 0, false},
-	"weighted_precision":       {twoClasses, some(3), addTwoClasses, ofTwo(precisely), 0, false},
-	"weighted_recall":          {twoClasses, some(3), addTwoClasses, ofTwo(completely), 0, false},
-	"weighted_binary_accuracy": {twoClasses, some(2), addMean(right), meanOf, 0, false},
-	"weighted_mae":             {sameNumbers, some(2), addMean(apart(math.Abs)), meanOf, 0, true},
-	"weighted_mse":             {sameNumbers, some(2), addMean(apart(squared)), meanOf, 0, true},
-	"weighted_rmse":            {sameNumbers, some(2), addMean(apart(squared)), rootOf, 0, true},
+	"pr_auc":                   {twoClasses, ofBuckets, addBucket, precisionArea, false},
+	"f1":                       {twoClasses, some(3), addTwoClasses, ofTwo(harmonic), false},
+	"macro_precision":          {manyClasses, eachClass, addClasses, macro(precisely), false},
+	"macro_recall":             {manyClasses, eachClass, addClasses, macro(completely), false},
+	"macro_f1":                 {manyClasses, eachClass, addClasses, macro(harmonic), false},
+	"confusion_matrix":         {manyClasses, ofPairs, addPair, diagonal, false},
+	"ndcg":                     {ranked, some(2), addMean(gain), meanOf, false},
+	"recall_at":                {ranked, some(2), addMean(recalled), meanOf, false},
+	"weighted_auc":             {twoClasses, ofBuckets, addBucket, area, false},
+	"weighted_accuracy":        {manyClasses, some(2), addMean(among), meanOf, false},
+	"weighted_precision":       {twoClasses, some(3), addTwoClasses, ofTwo(precisely), false},
+	"weighted_recall":          {twoClasses, some(3), addTwoClasses, ofTwo(completely), false},
+	"weighted_binary_accuracy": {twoClasses, some(2), addMean(right), meanOf, false},
+	"weighted_mae":             {sameNumbers, some(2), addMean(apart(math.Abs)), meanOf, true},
+	"weighted_mse":             {sameNumbers, some(2), addMean(apart(squared)), meanOf, true},
+	"weighted_rmse":            {sameNumbers, some(2), addMean(apart(squared)), rootOf, true},
 }
 
 func (measure) kind() string   { return "measure" }
@@ -164,12 +163,15 @@ func (m measure) tally(n *Node) tally {
 	return t
 }
 
-func (measure) of(t tally) float64 {
+func (m measure) of(t tally) float64 {
 	a := t.(*additive)
-	if v, known := a.of(a); known {
+	switch v, known := a.of(a); {
+	case known:
 		return v
+	case m.Of == "weighted_auc": // as of AUC
+		return 0.5
 	}
-	return float64(a.empty)
+	return math.NaN()
 }
 
 func (m measure) forward(c *cell) {

@@ -41,7 +41,9 @@ func (t *additive) set(s []float64) {
 func addBucket(t *additive, c *cell, i int, w float64) {
 	p := c.in[0].probability(i)
 	switch {
-	case p != p:
+	case !t.binary(c, i):
+		return
+	case p != p || c.in[1].unlabelled(i):
 		t.s[len(t.s)-1] += w
 		return
 	case p < 0 || p > 1:
@@ -59,6 +61,9 @@ func addBucket(t *additive, c *cell, i int, w float64) {
 // addTwoClasses counts true positives, false positives and false negatives.
 func addTwoClasses(t *additive, c *cell, i int, w float64) {
 	switch said, is := c.told(i); {
+	case !t.binary(c, i):
+	case c.in[1].unlabelled(i):
+		t.s[0] = math.NaN()
 	case said && is:
 		t.s[0] += w
 	case said:
@@ -66,6 +71,16 @@ func addTwoClasses(t *additive, c *cell, i int, w float64) {
 	case is:
 		t.s[2] += w
 	}
+}
+
+// binary reports whether an example's label is one of two classes, or NaN; another is an error.
+func (t *additive) binary(c *cell, i int) bool {
+	label := c.in[1].number(i)
+	if label < 0 || label > 1 {
+		t.wrong = fmt.Errorf("label %v of example %d is neither 0 nor 1 (or between, as float32)", label, i)
+		return false
+	}
+	return true
 }
 
 // answer returns an example's label, and the class of its highest score; false for an invalid label.
@@ -128,8 +143,11 @@ func truth(is bool) float64 {
 	return 0
 }
 
-func right(_ *additive, c *cell, i int) (float64, bool) {
-	return truth(toldRight(c.told(i))), true
+func right(t *additive, c *cell, i int) (float64, bool) {
+	if c.in[1].unlabelled(i) {
+		return math.NaN(), true
+	}
+	return truth(toldRight(c.told(i))), t.binary(c, i)
 }
 
 // among reports whether the label is among the k highest scores.

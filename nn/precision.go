@@ -1,16 +1,18 @@
 package nn
 
+import "math"
+
 // Precision is the share of positive labels among the examples whose probability is 0.5 or more, over all batches since
-// [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are as for [AUC].
+// [Executor.ResetMetrics], of shape [1]; NaN when there are none, or a label is NaN. pred and label are as for [AUC].
 func Precision(pred, label *Node) *Node { return apply("", precision{}, pred, label) }
 
 // Recall is the share of the examples with a positive label whose probability is 0.5 or more, over all batches since
-// [Executor.ResetMetrics], of shape [1]; 0 when there are none. pred and label are as for [AUC].
+// [Executor.ResetMetrics], of shape [1]; NaN when there are none, or a label is NaN. pred and label are as for [AUC].
 func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
 
 // BinaryAccuracy is the share of examples that are classified correctly, as positive if their probability is 0.5 or
-// more and as negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. A NaN counts as
-// wrong. pred and label are as for [AUC].
+// more and as negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. A score that
+// is NaN counts as wrong, and a label that is makes it NaN. pred and label are as for [AUC].
 func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
 
 // found has the methods that these metrics share: the fraction of right answers among the counted ones.
@@ -18,6 +20,7 @@ type found struct{}
 
 func (found) infer(in []*Node) ([]int, error) { return []int{1}, binary(in[0], in[1]) }
 func (found) compares()                       {}
+func (found) limits(n *Node) []limit          { return []limit{labels01(n)} }
 func (found) backward(*cell)                  {}
 func (found) tally(*Node) tally               { return &hits{} }
 func (found) of(t tally) float64              { return t.(*hits).share() }
@@ -28,6 +31,9 @@ func (found) count(c *cell, among, hit func(said, is bool) bool) {
 	t := c.tally.(*hits)
 	for i := range c.in[0].rows() {
 		said, is := c.told(i)
+		if c.in[1].unlabelled(i) {
+			t.hit = math.NaN()
+		}
 		if !among(said, is) {
 			continue
 		}

@@ -94,6 +94,35 @@ func TestAUCOfRareEvents(t *testing.T) {
 	}
 }
 
+// TestAUCOfSaturatedScores: of 50 scores that are as near to 1 as float32s can be, AUC is that of the sorted scores too, with weights and
+// without.
+func TestAUCOfSaturatedScores(t *testing.T) {
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		scores, label, positive := make([]float32, 50), make([]float32, 50), make([]bool, 50)
+		for i := range scores {
+			scores[i] = 1 - float32(r.IntN(1+r.IntN(20)))*0x1p-24
+			if positive[i] = i < 26; positive[i] {
+				label[i] = 1
+			}
+		}
+		g := NewGraph(1)
+		p, y := g.Input("p", 1), g.Input("y", 1)
+		auc := AUC(p, y)
+		out, err := NewExecutor(g).Eval(t.Context(), batchOf{"p": floats([]int{50, 1}, scores...), "y": floats([]int{50, 1}, label...),
+			"w": floats([]int{50, 1}, slices.Repeat([]float32{2}, 50)...)},
+			auc, Weighted(auc, g.Input("w", 1)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, got := range out {
+			if want := sortedAUC(scores, positive); math.Abs(float64(got.Float32s()[0])-want) > 1e-4 {
+				t.Errorf("seed %d: %v, that of the sorted scores is %v", seed, got.Float32s()[0], want)
+			}
+		}
+	}
+}
+
 // BenchmarkAUC is a batch of an evaluation: the model alone, and with a metric.
 func BenchmarkAUC(b *testing.B) {
 	for _, rows := range []int{32, 512, 4096} {

@@ -35,7 +35,7 @@ func (s slidingAUC) forward(c *cell) {
 	t.sum.add(h, -1)
 	h.reset()
 	for i := range pred.rows() {
-		h.Add(pred.probability(i), c.in[1].positive(i))
+		h.count(c, i)
 	}
 	t.sum.add(h, 1)
 	t.crowd.see(c, h)

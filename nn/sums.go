@@ -104,8 +104,8 @@ func (n *Node) Label() string {
 	return n.name
 }
 
-func (t *hits) sums() []float64   { return []float64{float64(t.hit), float64(t.total)} }
-func (t *hits) set(s []float64)   { t.hit, t.total = int64(s[0]), int64(s[1]) }
+func (t *hits) sums() []float64   { return []float64{t.hit, t.total} }
+func (t *hits) set(s []float64)   { t.hit, t.total = s[0], s[1] }
 func (m *misses) sums() []float64 { return []float64{m.abs, m.sqr, float64(m.n)} }
 func (m *misses) set(s []float64) { m.abs, m.sqr, m.n = s[0], s[1], int64(s[2]) }
 

@@ -14,10 +14,13 @@ const (
 	halfBucket = 1 << (oddsShift - 1)
 )
 
-// Odds returns the bucket of a probability, below OddsBuckets.
+// Odds returns the bucket of a probability, below OddsBuckets. The last bucket is of 1 alone.
 func Odds(p float32) int {
 	p += 0 // turns −0 into 0
-	return min(max(int(math.Float32bits(p/(1-p))>>oddsShift)-leastOdds, 0), OddsBuckets-1)
+	if p == 1 {
+		return OddsBuckets - 1
+	}
+	return min(max(int(math.Float32bits(p/(1-p))>>oddsShift)-leastOdds, 0), OddsBuckets-2)
 }
 
 // probability returns the probability that bucket i of so many stands for.

@@ -9,7 +9,7 @@ import (
 
 // TestOdds: buckets rise with the probability, and stand for one that is near it.
 func TestOdds(t *testing.T) {
-	for p, want := range map[float32]int{0: 0, 1e-30: 0, 0x1p-40: 0, 0.5: 40 << 10, 1 - 0x1p-24: 64<<10 - 1, 1: 64<<10 - 1, 0x1p-20: 20 << 10} {
+	for p, want := range map[float32]int{0: 0, 1e-30: 0, 0x1p-40: 0, 0.5: 40 << 10, 1 - 0x1p-24: 64<<10 - 2, 1: 64<<10 - 1, 0x1p-20: 20 << 10} {
 		if got := Odds(p); got != want {
 			t.Errorf("%v is in bucket %d, want %d", p, got, want)
 		}
