@@ -378,6 +378,41 @@ func TestPlateau(t *testing.T) {
 	}
 }
 
+// TestHooksOfAnotherJob: hooks that have served one job of a process do in the next what they did in the first.
+func TestHooksOfAnotherJob(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var steps bytes.Buffer
+	hooks := []train.Hooks{
+		train.EarlyStopping{Patience: 2}.Hooks(),
+		train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 0.5, Patience: -1, Factor: 0.5, Threshold: 10, Absolute: true}}.Hooks(),
+		train.BestModel{Dir: filepath.Join(dir, "best")}.Hooks(), train.TensorBoard{Dir: filepath.Join(dir, "board"), Every: 1}.Hooks(),
+		train.HistoryCSV(filepath.Join(dir, "history.csv")), train.HistoryJSON(filepath.Join(dir, "history.json")),
+		train.Curves(filepath.Join(dir, "curves.svg")), train.Calibration(filepath.Join(dir, "calibration.svg")),
+		train.LogSteps(slog.New(slog.NewTextHandler(&steps, nil)), 5),
+	}
+	var lives [2]train.Result
+	var factors [2]float64
+	for life := range lives {
+		steps.Reset()
+		fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) (err error) {
+			j := job(train.Options{Epochs: 6, Batch: 50})
+			j.Stdout, j.Hooks = io.Discard, append(slices.Clone(hooks), train.Hooks{End: func(ctx context.Context, r *train.Run) (err error) {
+				factors[life], err = r.Fleet.RateFactor(ctx)
+				return err
+			}})
+			lives[life], err = j.Run(ctx, f)
+			return err
+		})
+		if steps.Len() == 0 || factors[life] == 1 {
+			t.Errorf("job %d: %d bytes of log, the rate's factor is %v", life+1, steps.Len(), factors[life])
+		}
+	}
+	if !reflect.DeepEqual(lives[0].History, lives[1].History) || lives[0].Stopped != lives[1].Stopped || factors[0] != factors[1] {
+		t.Errorf("the second job has %+v by %v, the first %+v by %v", lives[1], factors[1], lives[0], factors[0])
+	}
+}
+
 // TestLogSteps: a record every so many steps.
 func TestLogSteps(t *testing.T) {
 	t.Parallel()

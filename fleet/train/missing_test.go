@@ -103,11 +103,12 @@ func TestJobsWithoutWhatTheyNeed(t *testing.T) {
 				t.Error(err)
 			}
 		},
-		`train: HistoryCSV(""): it needs the name of a file`: with(train.HistoryCSV("")),
-		`train: Curves: "s3://a/b.svg" is not a path`:        with(train.Curves("s3://a/b.svg")),
-		`train: Curves(""): it needs the name of a file`:     with(train.Curves("")),
-		"train: Plateau with LR 0 and Factor 0":              with(train.Plateau{}.Hooks()),
-		"train: Plateau with LR 1 and Factor 1.5":            with(train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1, Factor: 1.5}}.Hooks()),
+		`train: HistoryCSV(""): it needs the name of a file`:      with(train.HistoryCSV("")),
+		`train: Curves: "s3://a/b.svg" is not a path`:             with(train.Curves("s3://a/b.svg")),
+		`train: Curves(""): it needs the name of a file`:          with(train.Curves("")),
+		"train: Plateau with LR 0.1: the rate of rule sgd is 0.5": with(train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 0.1}}.Hooks()),
+		"train: Plateau with LR 0 and Factor 0":                   with(train.Plateau{}.Hooks()),
+		"train: Plateau with LR 1 and Factor 1.5":                 with(train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1, Factor: 1.5}}.Hooks()),
 	} {
 		err := fails(t, func() train.Job {
 			j := job(train.Options{})

@@ -21,7 +21,8 @@ import (
 // watched is a value of evaluations that hooks follow over the history.
 type watched struct {
 	hook   string
-	metric *nn.Node // nil means the loss
+	given  *nn.Node // nil means the loss
+	metric *nn.Node // of the job that runs; set by check
 }
 
 // check refuses a value that no evaluation will have.
@@ -29,9 +30,7 @@ func (w *watched) check(r *Run) error {
 	if r.tests.rows == nil {
 		return fmt.Errorf("train: %s looks at evaluations, and Job.Data gives no test rows", w.hook)
 	}
-	if w.metric == nil {
-		w.metric = r.Job.Loss
-	}
+	w.metric = cmp.Or(w.given, r.Job.Loss)
 	if w.metric == r.Job.Loss {
 		return nil
 	}
@@ -112,7 +111,7 @@ type stopping struct {
 
 // Hooks returns the hooks for Job.Hooks.
 func (s EarlyStopping) Hooks() Hooks {
-	w, state := watched{"EarlyStopping", s.Metric}, new(jsonState[stopping])
+	w, state := watched{hook: "EarlyStopping", given: s.Metric}, new(jsonState[stopping])
 	stop := func(r *Run) bool {
 		b := state.now.By
 		if b.Seen-b.Number < max(s.Patience, 1) {
@@ -174,7 +173,7 @@ type BestModel struct {
 
 // Hooks returns the hooks for Job.Hooks.
 func (b BestModel) Hooks() Hooks {
-	w, state := watched{"BestModel", b.Metric}, new(jsonState[best])
+	w, state := watched{hook: "BestModel", given: b.Metric}, new(jsonState[best])
 	var failed error
 	return Hooks{
 		Name: "BestModel", State: state,
@@ -251,7 +250,7 @@ type lowering struct {
 
 // Hooks returns the hooks for Job.Hooks.
 func (p Plateau) Hooks() Hooks {
-	w, state, plateau := watched{"Plateau", p.Metric}, new(jsonState[lowering]), p.ReduceOnPlateau
+	w, state, plateau := watched{hook: "Plateau", given: p.Metric}, new(jsonState[lowering]), p.ReduceOnPlateau
 	step := func(r *Run, e Evaluation) {
 		plateau.SetState(state.now.PlateauState) // another worker may have sent it
 		plateau.Step(w.value(r, e))
@@ -317,8 +316,13 @@ func (p Plateau) check(r *Run) error {
 		return fmt.Errorf("train: Plateau with LR %v and Factor %v: LR is the rule's rate, from which it is lowered, "+
 			"and Factor what multiplies it, between 0 and 1 (0 is 0.1)", p.LR, p.Factor)
 	}
-	if _, err := rules.RateFactor(r.Job.Rule, p.LR); err != nil { // reported before hours of training
+	factor, err := rules.RateFactor(r.Job.Rule, p.LR)
+	switch { // reported before hours of training
+	case err != nil:
 		return fmt.Errorf("train: Plateau: %w", err)
+	case math.Abs(factor-1) > 1e-6:
+		return fmt.Errorf("train: Plateau with LR %v: the rate of rule %s is %v, from which it is lowered: give it "+
+			"the rule's LR", p.LR, r.Job.Rule.Name(), float32(p.LR/factor))
 	}
 	return nil
 }
