@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -122,6 +124,35 @@ func TestEachWorkerHasItsOwnRows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestServersEndWithARefusedJob: servers of a job that all workers refuse, since they are more than the rows or have different rows, end with
+// them in every mode, and do not wait for workers that might be started again.
+func TestServersEndWithARefusedJob(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"sync", "async", "half_async", "geo"} {
+		for _, rows := range [][2]int{{1, 1}, {60, 40}} {
+			t.Run(fmt.Sprint(mode, rows), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					began := time.Now()
+					errs := trial.Cluster(2, 2).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+						j := job(train.Options{Mode: mode, Epochs: 2, Batch: 16})
+						j.Stdout, j.Data = io.Discard, data(rows[max(0, f.WorkerIndex())], 5)
+						_, err := j.Run(ctx, f)
+						return err
+					})
+					for role, err := range errs {
+						if strings.HasPrefix(role, "server") != (err == nil) || err != nil && !strings.Contains(err.Error(), "rows") {
+							t.Errorf("%s: %v", role, err)
+						}
+					}
+					if took := time.Since(began); took > 5*time.Second {
+						t.Errorf("the job takes %v to end", took)
+					}
+				})
+			})
+		}
+	}
 }
 
 // TestDifferentRowsAreRefused: workers that have different rows end when the job begins, all of them, and say which has what.

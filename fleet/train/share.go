@@ -73,11 +73,19 @@ func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 	}
 	for i, what := range []string{"rows to train on", "test rows"} {
 		if slices.ContainsFunc(cards, func(c card) bool { return c.Has[i].differs(cards[0].Has[i]) }) {
-			_ = s.fleet.BarrierWorker(ctx) // none ends before all know why, whatever becomes of the others then
-			return different(what, i, cards)
+			return s.refuse(ctx, different(what, i, cards))
 		}
 	}
 	return nil
+}
+
+// refuse ends the job for a reason that all workers find. None ends before all have found it, and servers, which would
+// wait for a worker that fails to be started again, end with them.
+func (s *shares) refuse(ctx context.Context, why error) error {
+	if s.fleet.BarrierWorker(ctx) == nil {
+		_ = s.fleet.StopWorker(ctx)
+	}
+	return why
 }
 
 // different is the error that lists what each worker has.
@@ -169,9 +177,8 @@ func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, er
 	s.least = s.all / workers
 	unknown := s.all == 0
 	if s.least == 0 && !unknown && !s.job.Sharded {
-		_ = s.fleet.BarrierWorker(ctx) // none ends before all know why
-		return nil, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a share of them: "+
-			"give the job more rows, or start no more than %d workers", epoch+1, s.all, workers, s.all)
+		return nil, s.refuse(ctx, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a "+
+			"share of them: give the job more rows, or start no more than %d workers", epoch+1, s.all, workers, s.all))
 	}
 	if s.job.Sharded {
 		if s.all = max(0, s.stock.Rows); s.job.Rows != nil {
