@@ -79,6 +79,9 @@ func (p *pass) ended(batches int) error {
 	return fmt.Errorf("dataset: after %d batches: %w", batches, context.Cause(p.ctx))
 }
 
+// atOnce is the most rows that are read before the context is asked again: rows may take long to make.
+const atOnce = 64
+
 // fill makes the next batch in s; it returns io.EOF after the last one.
 func (p *pass) fill(s *slot) (Batch, error) {
 	s.table.Reset()
@@ -86,7 +89,7 @@ func (p *pass) fill(s *slot) (Batch, error) {
 		if err := p.ended(p.made); err != nil {
 			return nil, err
 		}
-		_, err := p.reader.Read(s.table, p.size-s.table.Len())
+		_, err := p.reader.Read(s.table, min(p.size-s.table.Len(), atOnce))
 		if errors.Is(err, io.EOF) {
 			break
 		}

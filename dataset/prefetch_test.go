@@ -1,9 +1,12 @@
 package dataset
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 )
 
 // Ahead or not, the same batches come out, and the goroutine is gone when the loop is: a bubble of synctest fails
@@ -103,4 +106,24 @@ type closingReader struct {
 func (r *closingReader) Close() error {
 	r.c.open--
 	return r.Reader.Close()
+}
+
+// TestSlowRowsEndWithTheirContext: a loop over rows that take long to make ends soon after its context, in the middle of a batch.
+func TestSlowRowsEndWithTheirContext(t *testing.T) {
+	for _, ahead := range []int{0, 2} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			began := time.Now()
+			slow := func(i int, row Row) error { time.Sleep(20 * time.Millisecond); return nil }
+			for _, err := range Generate(4000, slow, Floats("x")).Prefetch(ahead).BatchesContext(ctx, 2048) {
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("prefetching %d: %v", ahead, err)
+				}
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("prefetching %d: it ends after %v", ahead, took)
+			}
+		})
+	}
 }

@@ -8,7 +8,10 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	cmpdiff "github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -261,6 +264,68 @@ func TestAveragesAsUndisturbed(t *testing.T) {
 			partly := cmpopts.IgnoreMapEntries(func(name string, _ float64) bool { return name == train.TrainLoss })
 			if diff := cmpdiff.Diff(whole, again, partly); diff != "" {
 				t.Errorf("%+v: %s", d, diff)
+			}
+		})
+	}
+}
+
+// TestEndedInAnEvaluation: a job whose context ends while test rows are read, which takes long, has saved a checkpoint soon after, and goes on
+// as one that was not disturbed: the evaluation is made again.
+func TestEndedInAnEvaluation(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	for _, size := range [][2]int{{0, 1}, {0, 2}, {1, 2}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			play := func(dir string, ends time.Duration) (history []train.Evaluation, took time.Duration) {
+				synctest.Test(t, func(t *testing.T) {
+					whole, end := context.WithCancel(t.Context())
+					defer end()
+					var began time.Time
+					var slow atomic.Bool
+					errs := trial.Cluster(size[0], size[1]).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+						ctx, cancel := context.WithCancel(ctx)
+						defer context.AfterFunc(whole, cancel)()
+						j := job(train.Options{Mode: "sync", Epochs: 2, Batch: 10, EvalEvery: 2, Checkpoint: dir})
+						j.Stdout = io.Discard
+						j.Data = func(context.Context) (rows, test *dataset.Dataset, err error) {
+							fill := func(i int, row dataset.Row) error {
+								if slow.Load() {
+									time.Sleep(20 * time.Millisecond)
+								}
+								row.Floats(0)[0], row.Floats(1)[0] = float32(i%20)/10-0.95, float32(i%20/10)
+								return nil
+							}
+							return points(60), dataset.Generate(2000, fill, dataset.Floats("x", 1), dataset.Floats("y", 1)), nil
+						}
+						j.Hooks = []train.Hooks{{Begin: func(_ context.Context, r *train.Run) error { // the job has looked at its rows
+							if slow.Store(true); r.Leads() && ends > 0 {
+								time.AfterFunc(ends, func() { began = time.Now(); end() })
+							}
+							return nil
+						}}}
+						res, err := j.Run(ctx, f)
+						if f.IsFirstWorker() {
+							history, took = res.History, time.Since(began)
+						}
+						return err
+					})
+					for role, err := range errs {
+						if ends == 0 && err != nil {
+							t.Errorf("%s: %v", role, err)
+						}
+					}
+				})
+				return history, took
+			}
+			want, _ := play(t.TempDir(), 0)
+			dir := t.TempDir()
+			if _, took := play(dir, 10*time.Second); took > 20*time.Second {
+				t.Errorf("the job ends %v after it is asked to", took)
+			}
+			got, _ := play(dir, 0)
+			partly := cmpopts.IgnoreMapEntries(func(name string, _ float64) bool { return name == train.TrainLoss })
+			if diff := cmpdiff.Diff(want, got, partly); diff != "" || len(want) < 4 {
+				t.Errorf("%d evaluations: %s", len(want), diff)
 			}
 		})
 	}
