@@ -28,6 +28,7 @@ const (
 	kubernetes  = "printed by pods of Kubernetes 1.34"
 	jobset      = "printed by a pod of a JobSet 0.8.2 on Kubernetes 1.34"
 	lws         = "lws v0.7.0, pkg/utils/pod/pod_utils.go AddLWSVariables"
+	tony        = "TonY, Constants.java: CLUSTER_SPEC, JOB_NAME, TASK_INDEX"
 	slurmSeen   = "Slurm 22.05, srun's manual and runs of it"
 	byHand      = "a user's yaml"
 )
@@ -208,6 +209,18 @@ var clusters = []struct {
 	{name: "Ray", source: "ray 2.60, a task's environment", env: vars{"RAY_ADDRESS": "10.0.0.1:6379", "RAY_JOB_ID": "01000000"}, is: "worker 0 of 1, alone"},
 	{name: "Nomad", source: "Nomad's documentation, runtime environment", env: vars{"NOMAD_ALLOC_INDEX": "1", "NOMAD_GROUP_NAME": "workers"}, is: "worker 0 of 1, alone"},
 	{name: "Cloud Run", source: "Cloud Run's documentation, jobs", env: vars{"CLOUD_RUN_TASK_INDEX": "1", "CLOUD_RUN_TASK_COUNT": "4"}, is: "worker 0 of 1, alone"},
+	{name: "TonY, ps 1", source: tony, env: tonyTask("ps", "1"), is: "server 1 of 2 at b:2222, 2 workers"},
+	{name: "TonY, worker 1", source: tony, env: tonyTask("worker", "1"), is: "worker 1 of 2, servers a:2222,b:2222"},
+	{name: "TonY, without servers", source: tony, env: vars{"CLUSTER_SPEC": `{"worker":["c:1","d:1"]}`, "JOB_NAME": "worker", "TASK_INDEX": "1"},
+		is: "worker 1 of 2, collective: c:1,d:1"},
+	{name: "TonY, one worker", source: tony, env: vars{"CLUSTER_SPEC": `{"worker":["c:1"]}`, "JOB_NAME": "worker", "TASK_INDEX": "0"}, is: "worker 0 of 1, alone"},
+	{name: "TonY, without a task", source: tony, env: tonyTask("", ""), refused: "CLUSTER_SPEC: it lists several tasks"},
+	{name: "TonY, evaluator", source: tony, env: tonyTask("evaluator", "0"), refused: `CLUSTER_SPEC has a task of type "evaluator"`},
+	{name: "TonY, another index", source: tony, env: tonyTask("worker", "x"), refused: `CLUSTER_SPEC has a task of index "x"`},
+	{name: "TonY beside TF_CONFIG", source: tony, env: tonyTask("ps", "0").join(vars{"TF_CONFIG": `{"cluster":` + tonyTask("", "")["CLUSTER_SPEC"] +
+		`,"task":{"type":"ps","index":0}}`}), is: "server 0 of 2 at a:2222, 2 workers"},
+	{name: "TonY beside another TF_CONFIG", source: tony, env: tonyTask("ps", "0").join(vars{"TF_CONFIG": `{"cluster":` + tonyTask("", "")["CLUSTER_SPEC"] +
+		`,"task":{"type":"ps","index":1}}`}), refused: "unset those that are left over"},
 	{name: "Vertex AI", source: "Vertex AI's documentation, CLUSTER_SPEC", env: vars{"CLUSTER_SPEC": `{"cluster":{"workerpool0":["a:2222"],"workerpool1":["b:2222"]},` +
 		`"task":{"type":"workerpool1","index":0}}`}, refused: "CLUSTER_SPEC is "},
 	{name: "Vertex AI, one machine", source: "Vertex AI's documentation, CLUSTER_SPEC", env: vars{"CLUSTER_SPEC": `{"cluster":{"workerpool0":["a:2222"]}}`}, is: "worker 0 of 1, alone"},
@@ -300,4 +313,9 @@ func TestClusters(t *testing.T) {
 			}
 		})
 	}
+}
+
+// tonyTask is what TonY sets for a task of two servers and two workers.
+func tonyTask(name, index string) vars {
+	return vars{"CLUSTER_SPEC": `{"ps":["a:2222","b:2222"],"worker":["c:2222","d:2222"]}`, "JOB_NAME": name, "TASK_INDEX": index}
 }

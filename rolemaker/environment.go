@@ -15,14 +15,14 @@ type source func(e env) (claim, error)
 
 // sources are all sources but gofleet's own variables, in order of precedence.
 func sources() []source {
-	return []source{env.paddle, env.paddleJob, env.tfConfig, env.volcano, env.mpi, env.ranks, env.stranger}
+	return []source{env.paddle, env.paddleJob, env.tfConfig, env.tony, env.volcano, env.mpi, env.ranks, env.stranger}
 }
 
 // Tells reports whether an environment variable of this name determines a process's role. A launcher of processes
 // should not pass on such variables of its own.
 func Tells(name string) bool {
 	names := slices.Concat(paddleNames(), declaredNames(), []string{envIP, envOldIP, envPort, envCurrent, envNodes,
-		envTFConfig, envCompletion, "VC_TASK_INDEX", "VK_TASK_INDEX"})
+		envTFConfig, envCluster, envCompletion, "VC_TASK_INDEX", "VK_TASK_INDEX"})
 	for _, l := range numbered() {
 		names = append(names, l.rank, l.size)
 	}
@@ -36,7 +36,7 @@ func Tells(name string) bool {
 //     is taken from the first of the following that is set, or from the pod's own name and index;
 //  2. [PaddleCloud], or [Collective] where no server is named;
 //  3. Kubeflow's PaddleJob, whose processes meet at PADDLE_MASTER;
-//  4. [TFConfig];
+//  4. [TFConfig], or its cluster and task in CLUSTER_SPEC, JOB_NAME and TASK_INDEX, as TonY sets them;
 //  5. [Volcano];
 //  6. Open MPI, MVAPICH2, MPICH, Intel MPI and Slurm, if they started several ranks: [MPISymmetric], or the first
 //     FLEET_SERVERS of them as servers;

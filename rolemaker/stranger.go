@@ -27,7 +27,7 @@ func (e env) stranger() (claim, error) {
 		{"SageMaker", e.entries("SM_HOSTS") > 1, []string{"SM_HOSTS", "SM_CURRENT_HOST"}},
 		{"an operator for TPUs", len(e.list("TPU_WORKER_HOSTNAMES")) > 1,
 			[]string{"TPU_WORKER_ID", "TPU_WORKER_HOSTNAMES"}},
-		{"Vertex AI", e.pools() > 1, []string{"CLUSTER_SPEC"}},
+		{"Vertex AI", e.pools() > 1, []string{envCluster}},
 		{"Volcano's plugin mpi (its program is mpirun, which starts this one)", true, []string{"MPI_HOST"}},
 		{"an MPIJob (its launcher's program is mpirun, which starts this one)", true, []string{"K_MPI_JOB_ROLE"}},
 	} {
@@ -53,7 +53,7 @@ func (e env) pools() (n int) {
 	var spec struct {
 		Cluster map[string][]string `json:"cluster"`
 	}
-	if json.Unmarshal([]byte(e("CLUSTER_SPEC")), &spec) != nil {
+	if json.Unmarshal([]byte(e(envCluster)), &spec) != nil {
 		return 2
 	}
 	for _, machines := range spec.Cluster {

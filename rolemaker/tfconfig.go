@@ -3,7 +3,6 @@ package rolemaker
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,7 +25,12 @@ func (t TFConfig) Identity() (Identity, error) {
 	return environment(t.Getenv).only("TFConfig", env.tfConfig)
 }
 
-const envTFConfig = "TF_CONFIG"
+const (
+	envTFConfig  = "TF_CONFIG"
+	envCluster   = "CLUSTER_SPEC" // of TonY, with the next two, and of Vertex AI
+	envJobName   = "JOB_NAME"
+	envTaskIndex = "TASK_INDEX"
+)
 
 // chiefs are the names of TensorFlow's first worker.
 var chiefs = []string{"chief", "master"}
@@ -51,6 +55,24 @@ func (e env) tfConfig() (c claim, err error) {
 	if err := json.Unmarshal([]byte(value), &tasks); err != nil {
 		return c, fmt.Errorf("%s: %w: %s", e.show(envTFConfig), err, advice)
 	}
+	return e.listed(c, tasks)
+}
+
+// tony is the claim of TonY, which sets the cluster of TF_CONFIG and the task in variables of their own. Vertex AI has
+// another value in CLUSTER_SPEC.
+func (e env) tony() (claim, error) {
+	var tasks tfTasks
+	if json.Unmarshal([]byte(e(envCluster)), &tasks.Cluster) != nil || tasks.Cluster["cluster"] != nil {
+		return claim{}, nil
+	}
+	tasks.Task.Type = strings.TrimSpace(e(envJobName))
+	tasks.Task.Index = json.Number(strings.TrimSpace(e(envTaskIndex)))
+	return e.listed(claim{source: "FromEnvironment", names: e.found([]string{envCluster, envJobName, envTaskIndex})},
+		tasks)
+}
+
+// listed completes the claim of a variable that lists tasks, its first name.
+func (e env) listed(c claim, tasks tfTasks) (_ claim, err error) {
 	var lists [3][]string // of chiefs, workers and servers
 	all, dynamic := 0, len(tasks.Sparse) > 0
 	for group, text := range tasks.Cluster {
@@ -72,8 +94,9 @@ func (e env) tfConfig() (c claim, err error) {
 		return claim{}, nil
 	}
 	if err := c.task(tasks, len(lists[0])); err != nil || dynamic {
-		return c, cmp.Or(err, errors.New("workers of this job come and go, so that TF_CONFIG does not list all tasks: "+
-			"leave out enableDynamicWorker, or list servers and workers in FLEET_SERVERS and FLEET_WORKERS"))
+		return c, cmp.Or(err, fmt.Errorf("workers of this job come and go, so that %s does not list all "+
+			"tasks: leave out enableDynamicWorker, or list servers and workers in FLEET_SERVERS and FLEET_WORKERS",
+			c.names[0]))
 	}
 	c.id.Servers, c.id.WorkerEndpoints = lists[2], slices.Concat(lists[0], lists[1])
 	c.id.Workers, c.id.Collective = len(c.id.WorkerEndpoints), len(lists[2]) == 0
@@ -81,7 +104,7 @@ func (e env) tfConfig() (c claim, err error) {
 		err = c.id.Validate()
 	}
 	if err != nil {
-		err = fmt.Errorf("%s: %w", e.show(envTFConfig), err)
+		err = fmt.Errorf("%s: %w", e.show(c.names...), err)
 	}
 	return c, err
 }
@@ -93,7 +116,7 @@ func (c *claim) task(tasks tfTasks, chief int) error {
 		n, err = 0, nil
 	}
 	if err != nil || n < 0 {
-		return fmt.Errorf("TF_CONFIG has a task of index %q; it must be a number from 0", tasks.Task.Index)
+		return fmt.Errorf("%s has a task of index %q; it must be a number from 0", c.names[0], tasks.Task.Index)
 	}
 	switch kind := tasks.Task.Type; {
 	case kind == "ps":
@@ -107,8 +130,8 @@ func (c *claim) task(tasks tfTasks, chief int) error {
 			c.names[0], advice)
 	default:
 		c.id.Role = nobody
-		return fmt.Errorf("TF_CONFIG has a task of type %q, which takes no part in training: leave it out of the job, "+
-			"or say rolemaker.Local{} in a program of its own", kind)
+		return fmt.Errorf("%s has a task of type %q, which takes no part in training: leave it out of the job, or say "+
+			"rolemaker.Local{} in a program of its own", c.names[0], kind)
 	}
 	c.id.Index, c.indexed = int(n), true
 	return nil
