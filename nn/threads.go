@@ -39,7 +39,7 @@ func TrainThreads(ctx context.Context, g *Graph, threads int,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	c := &crowd{began: time.Now(), report: o.Progress.start(o.Fetch), loops: make([]trainLoop, threads),
-		counts: &sharedCounts{}}
+		counts: &sharedCounts{}, steps: make(seats, threads), one: make(seats, 1)}
 	var running sync.WaitGroup
 	for thread := range threads {
 		running.Go(func() {
@@ -68,13 +68,21 @@ type crowd struct {
 	loops  []trainLoop // of the threads
 	counts *sharedCounts
 
-	steps sync.RWMutex // read-locked by each thread in its step; write-locked to pause all
+	// steps has an element of each thread in its step. Who pauses all fills it: there is room for as many as threads.
+	// Locks that threads hold while they wait for others are channels, so that time can be virtual in tests.
+	steps seats
+	one   seats // guards the fields below, with room for one
 
-	mu     sync.Mutex // guards the fields below
 	report *report
 	res    TrainResult
 	losses float64
 }
+
+// seats is a channel that holds an element of each goroutine inside.
+type seats chan struct{}
+
+func (g seats) enter() { g <- struct{}{} }
+func (g seats) leave() { <-g }
 
 // train runs one thread.
 func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
@@ -93,8 +101,8 @@ func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
 
 // step counts a thread's step, and reports it.
 func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, samples int) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.one.enter()
+	defer c.one.leave()
 	c.res.count(&c.losses, loss, weight, samples)
 	c.res.Elapsed = l.res.Elapsed
 	now := c.res
@@ -111,14 +119,21 @@ func (r TrainResult) Still() (resume func()) {
 	if r.crowd == nil {
 		return func() {}
 	}
-	r.crowd.steps.Lock()
-	return r.crowd.steps.Unlock
+	steps := r.crowd.steps
+	for range cap(steps) {
+		steps.enter()
+	}
+	return func() {
+		for range cap(steps) {
+			steps.leave()
+		}
+	}
 }
 
 // passed counts the examples that a thread has skipped.
 func (c *crowd) passed(samples int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.one.enter()
+	defer c.one.leave()
 	c.res.Passed += samples
 }
 

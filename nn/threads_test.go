@@ -136,6 +136,38 @@ func TestTrainThreadsReports(t *testing.T) {
 	})
 }
 
+// TestThreadsWaitInVirtualTime: threads that are paused by one of them, or wait for its hook, take no time, and no thread makes a step then.
+func TestThreadsWaitInVirtualTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := NewGraph(1)
+		loss := Mean(SquareError(Linear(g.Input("x", 1), 1, LinearOptions{}), g.Input("y", 1)))
+		k := &threads{own: map[*float32]bool{}}
+		loss.Bind(k)
+		began, pauses := time.Now(), 0
+		_, err := TrainThreads(t.Context(), g, 4, func(int) stream {
+			return func(yield func(batchOf, error) bool) {
+				for range 3 {
+					time.Sleep(time.Second)
+					if !yield(batchOf{"x": floats([]int{2, 1}, 1, 2), "y": floats([]int{2, 1}, 1, 2)}, nil) {
+						return
+					}
+				}
+			}
+		}, TrainOptions{Step: func(_ context.Context, so TrainResult) error {
+			defer so.Still()()
+			made := k.steps.Load()
+			time.Sleep(10 * time.Second)
+			if pauses++; k.steps.Load() != made {
+				t.Errorf("%d steps were made in a pause", k.steps.Load()-made)
+			}
+			return nil
+		}})
+		if took := time.Since(began); err != nil || pauses != 12 || took < 2*time.Minute || took > 130*time.Second {
+			t.Errorf("%d pauses took %v: %v", pauses, took, err)
+		}
+	})
+}
+
 // TestNothingIsNoProgress: a loop that ends before its first step has no rate and no loss to tell.
 func TestNothingIsNoProgress(t *testing.T) {
 	broken := errors.New("broken")

@@ -208,8 +208,8 @@ func (r *TrainResult) count(losses *float64, loss, weight float64, samples int) 
 // runStep makes a step while the threads are not paused.
 func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
 	if l.crowd != nil {
-		l.crowd.steps.RLock()
-		defer l.crowd.steps.RUnlock()
+		l.crowd.steps.enter()
+		defer l.crowd.steps.leave()
 	}
 	if !l.exe.working.CompareAndSwap(false, true) {
 		return errInUse

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -119,5 +120,28 @@ func TestABatchOfAllRows(t *testing.T) {
 		if n := strings.Count(said, "an epoch is one step"); n != want {
 			t.Errorf("batch %d: %d lines: %s", batch, n, said)
 		}
+	}
+}
+
+// TestThreadsEvaluateInVirtualTime: threads that evaluate in the middle of an epoch, with the others' steps and messages that take time, end
+// in virtual time, and count each example.
+func TestThreadsEvaluateInVirtualTime(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []string{"async", "half_async", "geo"} {
+		t.Run(mode, func(t *testing.T) {
+			trial.Cluster(1, 2).Simulate(t, trial.Latent(10*time.Millisecond), func(ctx context.Context, f *fleet.Fleet) error {
+				j := job(train.Options{Mode: mode, Epochs: 2, Batch: 5, Threads: 3, EvalEvery: 2})
+				j.Stdout, j.Data, j.Rule = io.Discard, data(120, 20), optimizer.SGD{LR: 0.05}
+				j.Hooks = []train.Hooks{{Step: func(context.Context, *train.Run, nn.TrainResult) error {
+					time.Sleep(time.Second)
+					return nil
+				}}}
+				res, err := j.Run(ctx, f)
+				if n := len(res.History); err == nil && f.IsWorker() && (n < 4 || res.Last.Examples != 240) {
+					t.Errorf("worker %d: %d evaluations, the last after %d examples", f.WorkerIndex(), n, res.Last.Examples)
+				}
+				return err
+			})
+		})
 	}
 }
