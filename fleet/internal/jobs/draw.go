@@ -37,10 +37,10 @@ func Draw(seed uint64) Program {
 	p.User = pick(r, 0, 0, 30, 34<<10)
 	p.drawMore(rand.New(rand.NewPCG(seed, 43)), l)
 	p.drawLives(r, l)
-	if p.exact() && p.Tests > 0 && often(r, 2) {
+	if p.Tests > 0 && often(r, 4) {
 		p.Worse = !often(r, 3)
 		if p.Patience = pick(r, 0, 2, 4); p.Rules.All.LR > 0 { // no schedule has its place
-			p.Plateau = pick(r, 0, 1, 2)
+			p.Plateau = pick(r, 0, 1, 3, 3)
 		}
 	} else if s.Mode == strategy.ModeSync && !often(r, 4) {
 		s.Weighting = strategy.WeightPushes // as the ledger wants it

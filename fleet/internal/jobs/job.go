@@ -106,15 +106,19 @@ func (a *actor) job() train.Job {
 			a.seen.Ends++
 			return a.at("epoch ended")
 		},
-		End: func(_ context.Context, r *train.Run) error {
-			if r.Leads() {
-				a.ended(r)
+		End: func(ctx context.Context, r *train.Run) error {
+			if !r.Leads() {
+				return nil
 			}
-			return nil
+			factor, err := a.f.RateFactor(ctx)
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.left = Left{History: r.History, Seen: a.seen, Factor: factor}
+			return err
 		},
 	}}
 	if p.Plateau > 0 {
-		lower := lr.ReduceOnPlateau{LR: p.Rules.All.LR, Patience: p.Plateau - 1, Factor: 0.3}
+		lower := lr.ReduceOnPlateau{LR: p.Rules.All.LR, Patience: p.Plateau - 2, Factor: 0.3}
 		j.Hooks = append(j.Hooks, train.Plateau{ReduceOnPlateau: lower}.Hooks())
 	}
 	if p.Tests > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -29,7 +30,7 @@ func (p Program) Wrong(t *testing.T, dir string) (wrong []string, said string) {
 	if err != nil {
 		return []string{err.Error()}, s.log.last(60)
 	}
-	wrong = slices.Concat(p.counts(s, counts), p.periods(s, clock), s.serves())
+	wrong = slices.Concat(p.counts(s, counts), p.periods(s, clock), s.serves(), s.decides())
 	if len(wrong) > 0 || !p.exact() {
 		return wrong, s.log.last(60)
 	}
@@ -197,6 +198,86 @@ func (s *stage) serves() (wrong []string) {
 		return []string{err.Error()}
 	}
 	return apart("published", got, want)
+}
+
+// decides says whether the rate, the end and the best model are what the evaluations say, by the docs of Plateau,
+// EarlyStopping and BestModel.
+func (s *stage) decides() (wrong []string) {
+	p, h := s.p, s.left.History
+	if p.Tests == 0 {
+		return nil
+	}
+	patience := p.Plateau - 2
+	if patience == 0 {
+		patience = 10
+	}
+	factor, best, lowest := 1.0, math.Inf(1), math.Inf(1)
+	stops, worse, since := 0, 0, 0 // the evaluation that ends the job, from 1
+	for i, e := range h {
+		v := e.Value(nil)
+		if since++; v < best {
+			best, since = v, 0
+		}
+		if p.Patience > 0 && since >= p.Patience && stops == 0 {
+			stops = i + 1
+		}
+		switch worse++; {
+		case v < lowest*(1-1e-4):
+			lowest, worse = v, 0
+		case p.Plateau > 0 && worse > max(patience, 0):
+			if worse = 0; p.Rules.All.LR*factor*0.7 >= 1e-8 {
+				factor *= 0.3
+			}
+		}
+	}
+	if math.Abs(s.left.Factor-factor) > 1e-9 {
+		wrong = append(wrong, fmt.Sprintf("the rate's factor is %v, the evaluations say %v", s.left.Factor, factor))
+	}
+	// a job that is stopped within an epoch evaluates once more, at its end
+	if s.left.Stopped != (stops > 0) || stops > 0 && stops < len(h)-1 {
+		wrong = append(wrong, fmt.Sprintf("stopped %t behind %d evaluations; they say %d", s.left.Stopped, len(h), stops))
+	}
+	switch got, err := p.lossOf(filepath.Join(s.dir, "best")); {
+	case err != nil:
+		wrong = append(wrong, err.Error())
+	case math.Abs(got-best) > 1e-4*(1+best):
+		wrong = append(wrong, fmt.Sprintf("the best model's loss is %v, the best evaluation %v", got, best))
+	}
+	return wrong
+}
+
+// lossOf is a saved model's on the test rows.
+func (p Program) lossOf(dir string) (loss float64, err error) {
+	m, err := nn.Load(dir)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0.0
+	for batch, err := range p.Model.Rows(firstTest, p.Tests).Batches(p.Tests) {
+		if err != nil {
+			return 0, err
+		}
+		label, weight := slices.Clone(batch["label"].Float32s()), make([]float32, p.Tests)
+		for i := range weight {
+			if weight[i] = 1; p.Model.More.Weighted {
+				weight[i] = batch["weight"].Float32s()[i]
+			}
+		}
+		for name := range batch { // what the loss alone is fed
+			if name == "label" || name == "weight" || strings.HasPrefix(name, "shows of ") ||
+				strings.HasPrefix(name, "clicks of ") {
+				delete(batch, name)
+			}
+		}
+		out, err := nn.NewExecutor(m.Graph).Eval(context.Background(), batch, m.Outputs...)
+		if err != nil {
+			return 0, err
+		}
+		for i, y := range out[0].Float32s() {
+			loss, sum = loss+float64(weight[i]*(y-label[i])*(y-label[i])), sum+float64(weight[i])
+		}
+	}
+	return loss / sum, nil
 }
 
 // weightsOf are all weights of a saved model and its deltas.

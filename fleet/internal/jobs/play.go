@@ -40,6 +40,7 @@ type stage struct {
 // Left is what a job has left, as its leading worker has it at its end.
 type Left struct {
 	History []train.Evaluation
+	Factor  float64 // of the rate
 	Stopped bool
 	Seen    seen
 	Chain   []string
@@ -194,9 +195,12 @@ func (s *stage) process(ctx context.Context, name string, maker rolemaker.RoleMa
 	s.actors[name] = a
 	s.mu.Unlock()
 	j := a.job()
-	_, err = j.Run(ctx, a.f)
+	res, err := j.Run(ctx, a.f)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err == nil && a.f.IsWorker() {
+		s.left.Stopped = res.Stopped != ""
+	}
 	delete(s.actors, name)
 	return a.away, err
 }
@@ -237,11 +241,4 @@ func (a *actor) strike(s Strike) {
 			}
 		}
 	}
-}
-
-// ended notes what the job leaves.
-func (a *actor) ended(r *train.Run) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.left = Left{History: r.History, Seen: a.seen}
 }
