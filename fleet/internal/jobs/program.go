@@ -44,6 +44,11 @@ type Life struct {
 	Strikes                 []Strike `json:",omitempty"`
 }
 
+// asked says whether a life ends only since all roles are asked to, upon which a checkpoint is saved.
+func (l Life) asked() bool {
+	return !slices.ContainsFunc(l.Strikes, func(s Strike) bool { return s.Kind != "end" || s.Role != "all" })
+}
+
 // Strike is what befalls a role, or all of them.
 type Strike struct {
 	// Kind is "end": asked to end, as by SIGTERM; "kill", as by kill -9; or "fail": its hook returns an error.
