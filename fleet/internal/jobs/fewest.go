@@ -61,7 +61,12 @@ func (p Program) smaller() (all []Program) {
 	with(func(p *Program) { p.Deltas, p.User = 0, 0 })
 	with(func(p *Program) { p.Hook = 0 })
 	with(func(p *Program) { p.Sharded = false })
-	with(func(p *Program) { p.Epochs = max(2, p.Epochs-1) })
+	with(func(p *Program) {
+		p.Epochs = max(2, p.Epochs-1)
+		for i := range p.Lives {
+			p.Lives[i].Epochs = min(p.Lives[i].Epochs, p.Epochs)
+		}
+	})
 	with(func(p *Program) { p.Model.Samples = max(8, p.Model.Samples/2) })
 	for i := range p.Lives {
 		with(func(p *Program) { p.Lives[i].Servers = min(p.Lives[i].Servers, 1) })
