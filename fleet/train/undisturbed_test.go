@@ -3,7 +3,6 @@ package train_test
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"path/filepath"
@@ -181,37 +180,6 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 		got.Best, got.Model = mustLoss(t, filepath.Join(dir, "best")), mustLoss(t, filepath.Join(dir, "out", "model"))
 	}
 	return got
-}
-
-// TestHooksAsUndisturbed: a job in step that is stopped anywhere and goes on, with other servers too, has the history, the end, the rate and
-// the models of one that was not disturbed, whatever its checkpoints have room for.
-func TestHooksAsUndisturbed(t *testing.T) {
-	t.Parallel()
-	trial.Slow(t)
-	seeds, falls, stops := 0, 0, 0
-	trial.EachSeed(t, 8, func(seed trial.Seed) {
-		seeds++
-		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
-			d := draw(seed.N)
-			whole := d.play(t, d.Servers, t.TempDir(), false)
-			dir := t.TempDir()
-			d.play(t, d.Servers, dir, true)
-			again := d.play(t, d.Again, dir, false)
-			partly := cmpopts.IgnoreMapEntries(func(name string, _ float64) bool { return name == train.TrainLoss })
-			if diff := cmpdiff.Diff(whole, again, partly, cmpopts.EquateApprox(1e-9, 0)); diff != "" {
-				t.Errorf("%+v: %s", d, diff)
-			}
-			if whole.Factor < 1 {
-				falls++
-			}
-			if whole.Stopped != "" {
-				stops++
-			}
-		})
-	})
-	if falls < seeds/4 || stops < seeds/4 {
-		t.Errorf("of %d jobs the rate fell in %d, and %d were stopped early: this shows little", seeds, falls, stops)
-	}
 }
 
 // TestStoppedBehindItsEnd: a job that is stopped right behind the evaluation by which it ends early goes on with the batch that it had read

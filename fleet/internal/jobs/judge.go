@@ -235,7 +235,8 @@ func (s *stage) decides() (wrong []string) {
 	}
 	// a job that is stopped within an epoch evaluates once more, at its end
 	if s.left.Stopped != (stops > 0) || stops > 0 && stops < len(h)-1 {
-		wrong = append(wrong, fmt.Sprintf("stopped %t behind %d evaluations; they say %d", s.left.Stopped, len(h), stops))
+		wrong = append(wrong, fmt.Sprintf("stopped %t behind %d evaluations; they say %d", s.left.Stopped, len(h),
+			stops))
 	}
 	if p.Sharded || !p.exact() && !p.all(Life.asked) {
 		return wrong // of other test rows, or of an evaluation that is repeated since the job has gone back

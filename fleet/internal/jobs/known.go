@@ -14,8 +14,9 @@ var defects = []defect{
 		several := func(l Life) bool { return l.Workers > 1 || p.Strategy.GradientMerge.KSteps > 1 }
 		return p.Model.Net.Norm > 0 && slices.ContainsFunc(p.Lives, several)
 	}},
-	{"all roles that are started again with a journal take each other for ahead", func(p Program) bool { return p.Journal }},
-	{"the examples of a worker that is lost are in no history", func(p Program) bool { return p.behind() }},
+	{"roles that are all started again with a journal take each other for ahead",
+		func(p Program) bool { return p.Journal }},
+	{"the examples of a worker that is lost are in no history", Program.behind},
 	{"a hook Evaluated that is interrupted is not called again", func(p Program) bool {
 		return p.Tests > 0 && slices.ContainsFunc(p.Lives, func(l Life) bool {
 			return slices.ContainsFunc(l.Strikes, func(s Strike) bool { return s.At != "step" })
