@@ -17,8 +17,8 @@ type memory struct {
 	Before int `json:"before,omitempty"`
 	// Middles is the number of evaluations so far in the middle of the current epoch.
 	Middles int `json:"middles,omitempty"`
-	// Counted are, by worker, the epochs whose samples are in Before. A worker that was lost lacks some, and trains them
-	// later.
+	// Counted are, by worker, the epochs whose samples are in Before: a worker that was lost lacks some, and trains
+	// them later.
 	Counted []int `json:"counted,omitempty"`
 	// Hooked is the number of epochs whose EpochEnd hooks have run on all workers.
 	Hooked int `json:"hooked,omitempty"`

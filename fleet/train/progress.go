@@ -73,8 +73,8 @@ func shortened(h []Evaluation) []Evaluation {
 	return append(kept, rest...)
 }
 
-// resume finds where this worker goes on, and restores what the job knew of itself: the state that servers keep, or that
-// of the checkpoint. The state stays the job's until the workers have met.
+// resume finds where this worker goes on, and restores what the job knew of itself: the state that servers keep, or
+// that of the checkpoint. The state stays the job's until the workers have met.
 func (r *Run) resume() error {
 	p := r.Fleet.Progress()
 	if r.Epoch = r.Fleet.FirstEpoch(); !r.inStep {

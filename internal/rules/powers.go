@@ -36,11 +36,13 @@ func Limits(r optimizer.Rule, params []*optimizer.Param) map[string]float32 {
 }
 
 // Largest returns the largest magnitude of a gradient after three of which, from the rule's first update on, its weight
-// and state are finite: MaxFloat32 for most rules, and less for rules that square gradients or add them up.
+// and state are finite: MaxFloat32 for most rules, and less for rules that square gradients or add them up. A rule that
+// panics here has no bound: its first update in the job reports that.
 func Largest(r optimizer.Rule) float32 {
 	var w [1]float32
 	state := make([]float32, r.StateLen(1))
-	fits := func(g float32) bool {
+	fits := func(g float32) (is bool) {
+		defer func() { is = recover() != nil || is }()
 		w[0] = 0
 		InitState(r, state)
 		for step := range int64(3) {
