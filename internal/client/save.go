@@ -33,6 +33,9 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 // write makes the servers write a checkpoint. It ends this worker's turn when all servers have their images, so that
 // its steps continue while they write, or when the call ends.
 func (c *Client) write(ctx context.Context, save call) error {
+	if err := c.known(); err != nil {
+		return err
+	}
 	save.plan = cut.Plan{cut.Write, cut.Commit}
 	err := c.cuts.repeat(func() error {
 		if err := c.cuts.early(ctx, &save); err != nil {
