@@ -168,16 +168,19 @@ func (p Program) may() (more, less float64) {
 
 // periods says whether each epoch has ended one period, and whether hooks have seen each end and each evaluation.
 func (p Program) periods(s *stage, clock int) (wrong []string) {
-	ends := 0
+	ends, epochs := 0, map[int]bool{} // an epoch that begins anew is evaluated again
 	for _, e := range s.left.History {
 		if e.End {
 			ends++
+			epochs[e.Epoch] = true
 		}
 	}
 	if p.Period != "" && p.Unseen == 0 && p.Patience == 0 && clock != p.Epochs {
 		wrong = append(wrong, fmt.Sprintf("%d periods have ended, want %d", clock, p.Epochs))
 	}
-	if p.Patience == 0 && p.all(p.inStep) && s.left.Seen != (seen{len(s.left.History), ends}) {
+	n := s.left.Seen.Ends
+	if p.Patience == 0 && p.all(p.inStep) &&
+		(s.left.Seen.Evaluations != len(s.left.History) || n < len(epochs) || n > ends) {
 		wrong = append(wrong, fmt.Sprintf("the hook has seen %+v; the history has %d evaluations, %d at ends of epochs",
 			s.left.Seen, len(s.left.History), ends))
 	}
