@@ -163,6 +163,7 @@ func (a *actor) epochEnds(ctx context.Context, r *train.Run, outputs []*nn.Node)
 		o := fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: shrink, Name: name}
 		_, err = a.f.SaveModel(ctx, filepath.Join(a.dir, "batches", name), o)
 	}
+	fmt.Fprintf(&a.log, "%s ends epoch %s, leads %t, again %t: %v\n", a.name, name, leads, r.Again, err)
 	if err != nil || !p.Publishes || !leads {
 		return err
 	}
