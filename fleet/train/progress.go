@@ -3,6 +3,7 @@ package train
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/fleet"
 )
@@ -99,6 +100,10 @@ func (r *Run) resume() error {
 	if st.Stopped != "" {
 		r.Stop(st.Stopped)
 		r.ends.over = true
+	}
+	if len(st.Counted) > 0 && slices.Min(st.Counted) >= r.others.front { // on whatever workers these were
+		r.Epoch = max(r.Epoch, r.others.front)
+		r.past.counted = slices.Repeat([]int{r.others.front}, r.Fleet.WorkerNum())
 	}
 	counted := r.past.counted[r.Fleet.WorkerIndex()]
 	epoch := r.Epoch

@@ -170,9 +170,11 @@ func (k *cuts) giveUp(ask cut.Ask, told *cut.Told) (given bool) {
 	return err != nil
 }
 
-// id returns a name for a cut of this worker that no other cut has.
+// id returns a name for a cut of this worker that no other cut has, also if a clock was set back between two of its
+// lives.
 func (k *cuts) id() string {
-	return fmt.Sprintf("%s-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), k.link.worker, k.made.Add(1))
+	return fmt.Sprintf("%s-%d-%d-%d", strconv.FormatInt(time.Now().UnixNano(), 36), k.link.worker,
+		k.link.life.number, k.made.Add(1))
 }
 
 // repeat calls do, which leads a cut, and calls it again if servers lost the cut because one was restarted meanwhile.
