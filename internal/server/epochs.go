@@ -22,8 +22,9 @@ type epochs struct {
 	// the job goes on.
 	progress wire.Progress
 	begun    []progress.Begun // by worker
-	// met reports whether two workers have taken part in the last collective.
-	met func(a, b int) bool
+	// barrier has, by worker, the positions at the last collective, if that was a barrier; nil for a worker that took
+	// no part. A process that takes this one's place begins without.
+	barrier []*[]progress.Position
 	// loaded are, by worker, whether other weights were loaded since it reported: it may begin an earlier epoch.
 	loaded   []bool
 	reported state.Event[reportRecord]
@@ -66,12 +67,13 @@ func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
 	return nil
 }
 
-// beside relates a report to workers that are in the epoch which the sender has ended, and have met it since. A program
-// begins an epoch after a barrier, and the lowest worker does what is to be done between two. So its report counts for
-// the others too, while they push nothing more, and theirs are early before it. A checkpoint may be taken in between.
+// beside relates a report to workers that have ended the same epoch by the same barrier, after which they have pushed
+// nothing. A program begins an epoch after a barrier, and the lowest worker does what is to be done between two. So its
+// report counts for the others too, while they push nothing more, and theirs are early before it. A checkpoint may be
+// taken in between.
 func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 	for w := range c.begun {
-		if own := c.own(w); w == worker || own != c.own(worker) || own >= epoch || !c.met(w, worker) {
+		if own := c.own(w); w == worker || own != c.own(worker) || own >= epoch || !c.stands(w) || !c.stands(worker) {
 			continue
 		}
 		if c.roster.Savers.Saves(worker) {
@@ -80,6 +82,25 @@ func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 		early = early || c.roster.Savers.Saves(w)
 	}
 	return also, early
+}
+
+// stands reports whether a worker has pushed nothing since the last collective, a barrier in which it took part.
+func (c *epochs) stands(worker int) bool {
+	return c.barrier != nil && c.barrier[worker] != nil &&
+		slices.Equal(*c.barrier[worker], c.roster.Positions(worker))
+}
+
+// met notes a collective that these workers have made. The caller holds the lock.
+func (c *epochs) met(call string, have []bool) {
+	if c.barrier = nil; call != wire.Barrier {
+		return
+	}
+	c.barrier = make([]*[]progress.Position, len(have))
+	for w := range have {
+		if at := slices.Clone(c.roster.Positions(w)); have[w] {
+			c.barrier[w] = &at
+		}
+	}
 }
 
 // own is the epoch that a worker is in, or has begun.

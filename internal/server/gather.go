@@ -21,6 +21,7 @@ import (
 type gathering struct {
 	st     *state.Job
 	roster *roster.Roster
+	epochs *epochs
 	saves  bool // the job has checkpoints of its own
 	ended  state.Event[gatherRecord]
 	// byNumber has the collectives of order: the last keepGathers that were begun, oldest first.
@@ -190,16 +191,6 @@ func (c *gathering) behind(worker int) (n uint64) {
 	return n
 }
 
-// met reports whether two workers have taken part in the last complete collective. The caller holds the lock.
-func (c *gathering) met(a, b int) bool {
-	for _, n := range slices.Backward(c.order) {
-		if g := c.byNumber[n]; g.done {
-			return g.have[a] && g.have[b]
-		}
-	}
-	return false
-}
-
 // again answers a collective that all workers completed long ago: a barrier, or one without data. The caller holds the
 // lock.
 func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
@@ -281,6 +272,7 @@ func (c *gathering) complete(g *gathered) bool {
 			}
 		}
 		c.roster.Met(g.have)
+		c.epochs.met(g.call, g.have)
 		c.ended.Note(g.record())
 		c.release(g.n - 1)
 	}

@@ -209,8 +209,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		recovery: s.recovery, epochs: epochs, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
-	gathering := &gathering{st: st, roster: st.Roster, saves: keep.Dir != "", byNumber: map[uint64]*gathered{}}
-	epochs.met = gathering.met
+	gathering := &gathering{st: st, roster: st.Roster, epochs: epochs, saves: keep.Dir != "",
+		byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "", pace: pace,
