@@ -107,7 +107,7 @@ func (c Column) check() error {
 // checkColumns checks each column, and that feeds have different names.
 func checkColumns(columns []Column) error {
 	if len(columns) == 0 {
-		return fmt.Errorf("%w: there is none; name at least one", ErrColumn)
+		return fmt.Errorf("%w: no columns given; want at least one", ErrColumn)
 	}
 	seen := map[string]bool{}
 	for _, c := range columns {

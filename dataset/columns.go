@@ -123,7 +123,7 @@ func (d *Dataset) find(call, name string) (int, error) {
 	columns := d.Columns()
 	c := slices.IndexFunc(columns, func(c Column) bool { return c.Name == name })
 	if c < 0 && d.err == nil {
-		return c, fmt.Errorf("%w %s(%q): there is no such column, only %s", ErrOption, call, name, columnNames(columns))
+		return c, fmt.Errorf("%w %s(%q): unknown column; want one of %s", ErrOption, call, name, columnNames(columns))
 	}
 	if c < 0 {
 		return c, d.err

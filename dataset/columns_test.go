@@ -139,15 +139,15 @@ func TestColumnsRefused(t *testing.T) {
 		d    *Dataset
 		want string
 	}{
-		{d.Rename("z", "y"), `Rename("z"): there is no such column, only "x", "pair"`},
+		{d.Rename("z", "y"), `Rename("z"): unknown column; want one of "x", "pair"`},
 		{d.Rename("x", "pair"), `"pair": two columns have that name`},
 		{d.Rename("x", ""), `it has no name`},
 		{d.Select("x", "z"), `Select("z")`},
 		{d.Select("x", "x"), `two columns`},
-		{d.Select(), `there is none`},
+		{d.Select(), `no columns given`},
 		{d.MapFloats("x", nil), `MapFloats("x"): the column holds int64`},
 		{d.MapInts("pair", nil), `MapInts("pair"): the column holds float32`},
-		{d.MapRows(failing), `dataset: column: there is none`},
+		{d.MapRows(failing), `dataset: column: no columns given`},
 		{d.Filter(func(Row) bool { return false }), `Filter leaves none of 5 rows`},
 		{d.Take(-1).Rename("z", "y"), `Take(-1)`},
 		{FromFiles(placedFormat, paths...).MapRows(failing, Ints("x")), "MapRows: " + paths[1] + ":17: no such word"},

@@ -117,13 +117,13 @@ func (f CSV) checkFields() error {
 	for _, c := range f.Schema {
 		for _, name := range c.fields() {
 			if _, derived := made.Number(name); !derived && !slices.Contains(f.Fields, name) {
-				return fmt.Errorf("%w %q: there is no field %q in %q", ErrColumn, c.Name, name, f.Fields)
+				return fmt.Errorf("%w %q: unknown field %q; want one of %q", ErrColumn, c.Name, name, f.Fields)
 			}
 		}
 	}
 	for _, name := range sourcesOf(made) {
 		if !slices.Contains(f.Fields, name) {
-			return fmt.Errorf("%w Derived: there is no field %q in %q", ErrOption, name, f.Fields)
+			return fmt.Errorf("%w Derived: unknown field %q; want one of %q", ErrOption, name, f.Fields)
 		}
 	}
 	return nil

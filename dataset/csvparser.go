@@ -122,7 +122,7 @@ func advice(names []string, name string) string {
 		case strings.TrimSpace(n) == name:
 			return " (with blanks around it: set CSV.Trim)"
 		case strings.EqualFold(n, name):
-			return fmt.Sprintf(" (is %q meant?)", n)
+			return fmt.Sprintf(" (did you mean %q?)", n)
 		}
 	}
 	return ""

@@ -65,7 +65,7 @@ func (d *Decoder) Decode(text []byte) (Batch, error) {
 		line, err := d.rows.row()
 		switch {
 		case err == io.EOF && d.slot.table.Len() == 0:
-			return nil, fmt.Errorf("%w: the text has no line but such as are empty, comments, or a header", ErrNoRows)
+			return nil, fmt.Errorf("%w: the text has only empty lines, comments or a header", ErrNoRows)
 		case err == io.EOF:
 			return d.slot.bind(), nil
 		case err == nil && wantsHeader:

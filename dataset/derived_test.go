@@ -127,10 +127,10 @@ func failure(d *Dataset) error {
 // TestDerivedIsRefused: formats whose derived fields can't be made, or whose columns can't take them, are refused when they are made.
 func TestDerivedIsRefused(t *testing.T) {
 	for want, change := range map[string]func(f *CSV){
-		`Derived: "hour": Part is`:         func(f *CSV) { f.Derived[0].Part = "our" },
-		`there is no field "departs" in`:   func(f *CSV) { f.Fields = []string{"origin", "distance"} },
-		`"C": there is no field "origin"`:  func(f *CSV) { f.Fields = []string{"departs", "distance"} },
-		`"rush" is a cross, which is a te`: func(f *CSV) { f.Schema[0].Fields[0] = "rush" },
+		`Derived: "hour": Part is`:             func(f *CSV) { f.Derived[0].Part = "our" },
+		`unknown field "departs"; want one of`: func(f *CSV) { f.Fields = []string{"origin", "distance"} },
+		`"C": unknown field "origin"`:          func(f *CSV) { f.Fields = []string{"departs", "distance"} },
+		`"rush" is a cross, which is a te`:     func(f *CSV) { f.Schema[0].Fields[0] = "rush" },
 		`HashNumbers is for fields of`: func(f *CSV) {
 			f.Schema[2] = CSVColumn{Column: Ints("C"), Fields: []string{"far"}, Hash: 9, HashNumbers: true}
 		},

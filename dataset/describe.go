@@ -116,7 +116,7 @@ func (d *description) checkRule(f Format, data []byte) error {
 // own type needs a name first ([RegisterFormat]); all of its options must be in exported fields, without functions.
 func DescribeFormat(f Format) ([]byte, error) {
 	if f == nil {
-		return nil, fmt.Errorf("%w: there is none to describe", ErrFormat)
+		return nil, fmt.Errorf("%w: it is nil; want a format to describe", ErrFormat)
 	}
 	v := reflect.Indirect(reflect.ValueOf(f))
 	if !v.IsValid() {

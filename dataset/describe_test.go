@@ -271,7 +271,7 @@ func TestDescriptionsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                                      "can't be read",
 		`{"name":"parquet"}`:                     `"parquet" is not known here`,
-		`{"name":"criteo","options":{"Salt":1}}`: "Salt: there is no such option",
+		`{"name":"criteo","options":{"Salt":1}}`: "unknown option Salt",
 		`{"name":"criteo","options":{"Dense":"cubic"}}`:                               "cubic",
 		`{"name":"criteo","options":{"Height":-1}}`:                                   "Criteo.Height is -1",
 		`{"name":"csv","options":{"Schema":[{"Column":{"Name":"x","Type":"int8"}}]}}`: `Schema: [0]: Column: Type: type "int8" is not known`,
@@ -372,8 +372,8 @@ func TestDecoderNamesTheLine(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"ann,1,z,2\n\nann,one,z,2":     `dataset: bad line: text:3: field x: want a number, got "one"`,
-		"":                             "no line",
-		"\r\n\n":                       "no line",
+		"":                             "only empty lines",
+		"\r\n\n":                       "only empty lines",
 		strings.Repeat("x", maxLine+1): "longer than",
 	} {
 		if _, err := d.Decode([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {

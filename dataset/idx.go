@@ -133,7 +133,7 @@ func labelled(images, labels *IDX) (*Dataset, error) {
 		return nil, fmt.Errorf("%w of images has dimensions %v, want [N, height, width]", ErrIDX, images.Dims)
 	}
 	if len(labels.Dims) != 1 || labels.Dims[0] != images.Dims[0] {
-		return nil, fmt.Errorf("%w of labels has dimensions %v, want [%d] as there are images", ErrIDX, labels.Dims,
+		return nil, fmt.Errorf("%w of labels has dimensions %v, want [%d], one for each image", ErrIDX, labels.Dims,
 			images.Dims[0])
 	}
 	for i, label := range labels.Data {

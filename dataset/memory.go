@@ -64,7 +64,7 @@ func (v Values) rows() (int, error) {
 	}
 	size := v.values().len()
 	if size%v.Width() != 0 {
-		return 0, fmt.Errorf("%w %q: %d values are no whole number of rows of %d", ErrColumn, v.Name, size, v.Width())
+		return 0, fmt.Errorf("%w %q: %d values; want a multiple of the width, %d", ErrColumn, v.Name, size, v.Width())
 	}
 	return size / v.Width(), nil
 }

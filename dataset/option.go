@@ -113,8 +113,7 @@ func readFields(v reflect.Value, data json.RawMessage) error {
 	for name, data := range all {
 		field, ok := v.Type().FieldByName(name)
 		if !ok || len(field.Index) > 1 || !field.IsExported() {
-			return fmt.Errorf("%s: there is no such option here: a newer version of gofleet, or of the format, has "+
-				"written it", name)
+			return fmt.Errorf("unknown option %s: it may come from a newer version of gofleet, or of the format", name)
 		}
 		if err := readOption(v.FieldByIndex(field.Index), data); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

@@ -40,12 +40,12 @@ func TestSplitLast(t *testing.T) {
 		}
 	}
 	for want, bad := range map[string]*Dataset{
-		"no such column": firstPart(numbers(4).SplitLast("t", 0.5)),
-		"2 values a row": firstPart(numbers(4).SplitLast("pair", 0.5)),
-		"call Load":      firstPart(streamed(numbers(4)).SplitLast("x", 0.5)),
-		"a ratio":        firstPart(numbers(4).SplitLast("x", math.NaN())),
-		"between 0":      firstPart(numbers(4).SplitGroups("x", 2, 1)),
-		"no such":        firstPart(streamed(numbers(4)).SplitGroups("t", 0.5, 1)),
+		"unknown column":  firstPart(numbers(4).SplitLast("t", 0.5)),
+		"2 values a row":  firstPart(numbers(4).SplitLast("pair", 0.5)),
+		"call Load":       firstPart(streamed(numbers(4)).SplitLast("x", 0.5)),
+		"a ratio":         firstPart(numbers(4).SplitLast("x", math.NaN())),
+		"between 0":       firstPart(numbers(4).SplitGroups("x", 2, 1)),
+		"unknown column;": firstPart(streamed(numbers(4)).SplitGroups("t", 0.5, 1)),
 	} {
 		if err := bad.Err(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("wanted %q: %v", want, err)

@@ -381,7 +381,7 @@ func parseTag(of reflect.StructField, tag string) (o tagOptions, err error) {
 		case "shape":
 			o.shape, err = parseShape(value)
 		default:
-			err = fmt.Errorf("there is no option %q: want float, hash=N, field=NAME or shape=AxB", option)
+			err = fmt.Errorf("unknown option %q; want float, hash=N, field=NAME or shape=AxB", option)
 		}
 	}
 	return o, err

@@ -90,7 +90,7 @@ func TestStructsRefused(t *testing.T) {
 		}{}), `slices of slices`},
 		{FromStructs([]struct {
 			X int `feed:"x,flat"`
-		}{}), `no option "flat"`},
+		}{}), `unknown option "flat"`},
 		{FromStructs([]struct {
 			X []int `feed:"x,shape=3x0"`
 		}{}), `shape is "3x0"`},

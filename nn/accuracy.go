@@ -37,7 +37,7 @@ func (a accuracy) infer(in []*Node) ([]int, error) {
 	}
 	_, err := perLabel(in[0], in[1])
 	if err != nil && in[0].perExample() == 1 {
-		err = fmt.Errorf("%w; for one probability an example there is BinaryAccuracy", err)
+		err = fmt.Errorf("%w; for one probability an example, use BinaryAccuracy", err)
 	}
 	return []int{1}, err
 }

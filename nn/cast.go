@@ -34,7 +34,7 @@ func (o cast) infer(in []*Node) ([]int, error) {
 	x := in[0]
 	switch {
 	case o.To != Float32 && o.To != Int64:
-		return nil, fmt.Errorf("input %v can't become %q: there are float32 and int64", x, o.To)
+		return nil, fmt.Errorf("input %v can't become %q; want float32 or int64", x, o.To)
 	case varies(x) || isTable(x):
 		return nil, fmt.Errorf("input %v has no elements to cast: it is looked up with an embedding", x)
 	case o.To == x.dtype():

@@ -27,8 +27,8 @@ func (crossEntropy) infer(in []*Node) ([]int, error) {
 // severalClasses returns an error for one score an example, whose class is always right.
 func severalClasses(pred *Node) error {
 	if len(pred.shape) > 1 && last(pred.shape) == 1 {
-		return fmt.Errorf("%v has one class, which every label is: for one score an example there are "+
-			"BinaryCrossEntropy and BinaryCrossEntropyWithLogits", pred)
+		return fmt.Errorf("%v has one class, which every label is: for one score an example, use "+
+			"BinaryCrossEntropy or BinaryCrossEntropyWithLogits", pred)
 	}
 	return nil
 }

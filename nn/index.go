@@ -28,7 +28,7 @@ type Hit struct {
 // slices.
 func NewIndex(ids []int64, vectors []float32) (*Index, error) {
 	if len(ids) == 0 || len(vectors) == 0 || len(vectors)%len(ids) != 0 {
-		return nil, fmt.Errorf("nn: index: %d numbers are no vectors of %d items", len(vectors), len(ids))
+		return nil, fmt.Errorf("nn: index: %d numbers don't make vectors of %d items", len(vectors), len(ids))
 	}
 	return &Index{ids, vectors, len(vectors) / len(ids)}, nil
 }
@@ -75,8 +75,7 @@ func best(top []Hit, ids []int64, scores []float32, k int) []Hit {
 // (package metrics).
 func (x *Index) Recall(queries []float32, relevant [][]int64, k int) (sum float64, n int64, err error) {
 	if len(queries) != len(relevant)*x.dim {
-		return 0, 0, fmt.Errorf("nn: index: %d numbers are no vectors of %d queries of %d", len(queries), len(relevant),
-			x.dim)
+		return 0, 0, fmt.Errorf("nn: index: %d numbers, want %d queries of %d each", len(queries), len(relevant), x.dim)
 	}
 	for i, top := range x.Top(queries, k) {
 		found := 0

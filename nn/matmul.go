@@ -47,8 +47,7 @@ func (o batchMatMul) infer(in []*Node) ([]int, error) {
 	a, b := in[0].shape, in[1].shape
 	last := len(a) - 1
 	if last < 2 || len(b) != len(a) || a[0] != batch || !equalShapes(a[:last-1], b[:last-1]) {
-		return nil, fmt.Errorf("%v and %v are no matrices of the same examples: shapes [N … m k] and [N … k n] are "+
-			"needed", in[0], in[1])
+		return nil, fmt.Errorf("can't multiply %v and %v: want shapes [N … m k] and [N … k n]", in[0], in[1])
 	}
 	inner, n := b[last-1], b[last]
 	if o.Transposed {

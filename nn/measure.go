@@ -128,8 +128,8 @@ func called(o op) string {
 func (m measure) infer(in []*Node) ([]int, error) {
 	f, ok := measures[m.Of]
 	if !ok {
-		return nil, fmt.Errorf("there is no %q of %v: metrics over all batches may have weights, "+
-			"but for SlidingAUC, BucketError and AUCOf", m.Of, in[0])
+		return nil, fmt.Errorf("no metric %q of %v: metrics over all batches may have weights, "+
+			"except SlidingAUC, BucketError and AUCOf", m.Of, in[0])
 	}
 	if err := f.fits(m, in); err != nil {
 		return nil, err

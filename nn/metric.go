@@ -119,7 +119,7 @@ func (r TrainResult) tally(method string, n *Node) (tally, error) {
 	if n == nil {
 		return nil, fmt.Errorf("nn: %s: the node is nil", method)
 	}
-	return nil, fmt.Errorf("nn: %s: %s is no metric that was fetched: name it in TrainOptions.Fetch", method, n.label())
+	return nil, fmt.Errorf("nn: %s: metric %s was not fetched: name it in TrainOptions.Fetch", method, n.label())
 }
 
 // tally returns an executor's counts for a node of its graph; it may be nil.

@@ -46,7 +46,7 @@ func (n *Node) Minimizable() error {
 
 func (n *Node) minimizable() error {
 	if n == nil {
-		return errors.New("nn: there is nothing to minimise: the loss is nil")
+		return errors.New("nn: nothing to minimise: the loss is nil")
 	}
 	if err := n.Err(); err != nil {
 		return err

@@ -75,7 +75,7 @@ func (o RecurrentOptions) recur(unit recurrent, x *Node, size int) *Node {
 func stateOf(unit recurrent, in []*Node) ([]int, error) {
 	x, gates := in[0], unit.gates()
 	if len(in) < 3 || len(x.shape) != 3 || x.shape[0] != batch || x.shape[2]%gates != 0 {
-		return nil, fmt.Errorf("input %v is no gates of a sequence: shape [N L %d·size] is needed", x, gates)
+		return nil, fmt.Errorf("input %v must be the gates of a sequence, of shape [N L %d·size]", x, gates)
 	}
 	size := x.shape[2] / gates
 	if !equalShapes(in[1].shape, []int{size, gates * size}) || !equalShapes(in[2].shape, []int{gates * size}) {

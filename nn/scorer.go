@@ -103,7 +103,7 @@ func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 
 func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	if o.MaxRows < 0 {
-		return nil, fmt.Errorf("nn: ScorerOptions.MaxRows is %d: it counts rows, 0 is no bound", o.MaxRows)
+		return nil, fmt.Errorf("nn: ScorerOptions.MaxRows is %d; want a number of rows, or 0 for unbounded", o.MaxRows)
 	}
 	s := &Scorer{options: o, gate: gate{most: o.MaxRows}}
 	ready, err := o.prepare(m)
@@ -270,8 +270,8 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 		}
 	}
 	if len(r.outputs) == 0 {
-		return nil, errors.New("nn: scorer: there is no output to compute: ScorerOptions.Outputs is empty, or the " +
-			"model's Outputs are")
+		return nil, errors.New("nn: scorer: no output to compute: ScorerOptions.Outputs is empty, or the model's " +
+			"Outputs are")
 	}
 	for _, n := range r.outputs {
 		if err := scorable(n); err != nil {

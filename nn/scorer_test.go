@@ -487,7 +487,7 @@ func TestJSONRows(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		``:                        "unexpected end",
-		`[]`:                      "no line",
+		`[]`:                      "only empty lines",
 		`7`:                       "text:1: field of a row: want an object",
 		`[{"x":1},`:               "rows as JSON",
 		`{"x":[1,2,3]}`:           "field x: want 4 numbers, got 3",
@@ -519,7 +519,7 @@ func TestScorersRefuse(t *testing.T) {
 		`output "auc_0"`: {},
 		`is of all examples together: name the others in ScorerOptions.Outputs`: {Outputs: []string{"click", "mean_0"}},
 		`no output "clack", only "click", "auc_0", "mean_0"`:                    {Outputs: []string{"clack"}},
-		`ScorerOptions.Format: feed "a" [N 2] is no column`:                     {Outputs: []string{"click"}, Format: other},
+		`ScorerOptions.Format: feed "a" [N 2] is not a column`:                  {Outputs: []string{"click"}, Format: other},
 		`no output to compute`:                 {Outputs: []string{}, Join: 8},
 		`ScorerOptions.Deltas is for OpenScor`: {Outputs: []string{"click"}, Deltas: dir},
 	} {

@@ -150,7 +150,7 @@ func fits(f dataset.Format, feeds []*Node) error {
 	for _, n := range feeds {
 		at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == n.name })
 		if at < 0 {
-			return fmt.Errorf("feed %s is no column of the format, which has %s: %s", n.placed(),
+			return fmt.Errorf("feed %s is not a column of the format, which has %s: %s", n.placed(),
 				columnsString(columns), meant(n, columns))
 		}
 		if c := columns[at]; !isColumn(n, c) {
@@ -173,10 +173,10 @@ func meant(n *Node, columns []dataset.Column) string {
 	}
 	near := mistyped.Near(n.name, fit)
 	if near == "" && len(fit) == 1 {
-		return fmt.Sprintf("is %q meant? (%s)", fit[0], mapped)
+		return fmt.Sprintf("did you mean %q? (%s)", fit[0], mapped)
 	}
 	if near = cmp.Or(near, mistyped.Near(n.name, all)); near != "" {
-		return fmt.Sprintf("is %q meant?", near)
+		return fmt.Sprintf("did you mean %q?", near)
 	}
 	return mapped
 }

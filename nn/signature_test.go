@@ -183,7 +183,7 @@ func TestSignaturesRefused(t *testing.T) {
 		{`"name": "click"`, `"name": "clack"`, "its outputs"},
 		{`"feeds"`, `"feds"`, `unknown field "feds"`},
 		{`"feeds"`, `"more": 1, "feeds"`, "unknown field"},
-		{`"Name": "x"`, `"Name": "y"`, `feed "x" [N 4] is no column`},
+		{`"Name": "x"`, `"Name": "y"`, `feed "x" [N 4] is not a column`},
 		{`{`, `[`, "save the model again, or remove signature.json"},
 	} {
 		write(bytes.Replace(good, []byte(c.old), []byte(c.new), 1))
@@ -205,9 +205,9 @@ func TestSignaturesRefused(t *testing.T) {
 func TestFormatsThatDontFit(t *testing.T) {
 	n := newToy(1)
 	for want, change := range map[string]func(f *dataset.CSV){
-		`feed "x" [N 4] is no column of the format`:  func(f *dataset.CSV) { f.Schema[3].Name = "y" },
-		`does not take the column "b" float32`:       func(f *dataset.CSV) { f.Schema[1].Column = dataset.Floats("b") },
-		`does not take the column "x" float32 [2 2]`: func(f *dataset.CSV) { f.Schema[3].Shape = []int{2, 2} },
+		`feed "x" [N 4] is not a column of the format`: func(f *dataset.CSV) { f.Schema[3].Name = "y" },
+		`does not take the column "b" float32`:         func(f *dataset.CSV) { f.Schema[1].Column = dataset.Floats("b") },
+		`does not take the column "x" float32 [2 2]`:   func(f *dataset.CSV) { f.Schema[3].Shape = []int{2, 2} },
 		"Comma": func(f *dataset.CSV) { f.Comma = '"' },
 	} {
 		f := toyFormat()
@@ -217,16 +217,16 @@ func TestFormatsThatDontFit(t *testing.T) {
 		}
 	}
 	near := Linear(NewGraph(1).Input("lable", 1), 1, LinearOptions{})
-	if err := Inference(near).WithFormat(toyFormat()).Err(); !strings.Contains(unplaced(err), `is "label" meant?`) {
+	if err := Inference(near).WithFormat(toyFormat()).Err(); !strings.Contains(unplaced(err), `did you mean "label"?`) {
 		t.Errorf("a mistyped feed: %v", err)
 	}
 	names := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("numbers", 2), Fields: []string{"a", "b"}}, {Column: dataset.Ints("names"), Hash: 9}}}
 	only := Linear(NewGraph(1).Input("nums", 2), 1, LinearOptions{})
-	if err := Inference(only).WithFormat(names).Err(); !strings.Contains(unplaced(err), `is "numbers" meant? (what a Map makes`) {
+	if err := Inference(only).WithFormat(names).Err(); !strings.Contains(unplaced(err), `did you mean "numbers"? (what a Map makes`) {
 		t.Errorf("a feed of another name than the only column that it takes: %v", err)
 	}
 	wide := Linear(NewGraph(1).Input("numbrs", 3), 1, LinearOptions{})
-	if err := Inference(wide).WithFormat(names).Err(); !strings.Contains(unplaced(err), `is "numbers" meant?`) {
+	if err := Inference(wide).WithFormat(names).Err(); !strings.Contains(unplaced(err), `did you mean "numbers"?`) {
 		t.Errorf("a mistyped feed of another shape than its column: %v", err)
 	}
 	if err := Inference(n.pred).WithFormat(namelessFormat{toyFormat()}).Err(); !errors.Is(err, dataset.ErrFormat) {

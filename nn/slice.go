@@ -42,7 +42,7 @@ func (s slice) infer(in []*Node) ([]int, error) {
 			x, s.Axis)
 	}
 	if s.From < 0 || s.From >= s.To || s.To > x.shape[s.Axis] {
-		return nil, fmt.Errorf("%d up to %d is no part of axis %d of %v", s.From, s.To, s.Axis, x)
+		return nil, fmt.Errorf("slice [%d:%d] out of range for axis %d of %v", s.From, s.To, s.Axis, x)
 	}
 	shape := append([]int(nil), x.shape...)
 	shape[s.Axis] = s.To - s.From

@@ -35,7 +35,7 @@ const (
 
 func (p Pool) check() error {
 	if !slices.Contains([]Pool{PoolSum, PoolMean, PoolSqrtN, PoolMax, PoolMeanUnpadded}, p) {
-		return fmt.Errorf("pool %q is none of sum, mean, sqrtn, max and mean_unpadded", p)
+		return fmt.Errorf("unknown pool %q; want sum, mean, sqrtn, max or mean_unpadded", p)
 	}
 	return nil
 }

@@ -83,7 +83,7 @@ func (e *Executor) TrainFrom(
 	e.shows = o.Gradients
 	defer func() { e.shows = nil }()
 	if batches == nil {
-		return TrainResult{}, errors.New("nn: TrainFrom: there are no batches: they are nil")
+		return TrainResult{}, errors.New("nn: TrainFrom: batches is nil")
 	}
 	if err := o.Progress.check(); err != nil {
 		return TrainResult{}, err

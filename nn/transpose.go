@@ -27,7 +27,7 @@ func (t transpose) infer(in []*Node) ([]int, error) {
 		}
 	}
 	if len(all) != len(x.shape) || len(all) > mostDims || x.shape[0] == batch && t.Axes[0] != 0 {
-		return nil, fmt.Errorf("%v is no order of the axes of %v in which the batch is the first", t.Axes, x)
+		return nil, fmt.Errorf("axes %v must be a permutation of those of %v, with the batch first", t.Axes, x)
 	}
 	shape := make([]int, len(all))
 	for i, axis := range t.Axes {

@@ -124,7 +124,7 @@ func (o classWeights) infer(in []*Node) ([]int, error) {
 	case isInt(label) && (len(o.Weights) > 0 || o.Ignore != nil):
 		return label.shape, nil
 	case isInt(label):
-		return nil, errors.New("there are neither Weights nor a label to Ignore")
+		return nil, errors.New("want Weights, or a label to Ignore")
 	case len(o.Weights) != 2 || o.Ignore != nil:
 		return nil, fmt.Errorf("float32 label %v is of two classes: two Weights are needed, and nothing to Ignore",
 			label)

@@ -84,7 +84,7 @@ func TestDerivedIsThatOfLines(t *testing.T) {
 		`column "micros" holds TIMESTAMP`:                                                {From: []string{"origin", "micros"}},
 		`column "micros" holds TIMESTAMP(isAdjustedToUTC=true,unit=MICROS), and Buckets`: {From: []string{"micros"}, Buckets: []float64{1}},
 		`column "list" is a list, and a derived`:                                         {From: []string{"list"}, Buckets: []float64{1}},
-		`there is no column "nine"`:                                                      {From: []string{"nine"}, Buckets: []float64{1}},
+		`unknown column "nine"`:                                                          {From: []string{"nine"}, Buckets: []float64{1}},
 		`bad row: f:1: field origin: want a number, to make "d" of it, got "o0"`:         {From: []string{"origin"}, Buckets: []float64{1}},
 		`f:1: field text: want a time such as "2006-01-02", to make "d" of it, got "1`:   {From: []string{"text"}, Part: dataset.Day, Layout: time.DateOnly},
 		`field d: want a number, got null`:                                               {From: []string{"far"}, Buckets: []float64{1}},

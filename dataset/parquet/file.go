@@ -135,7 +135,7 @@ const library = "github.com/parquet-go/parquet-go"
 func checkFooter(f io.ReaderAt, size int64) error {
 	var end [8]byte
 	if size < int64(len(end)) {
-		return fmt.Errorf("a file of %d bytes is no Parquet file", size)
+		return fmt.Errorf("the file has %d bytes: too short for Parquet", size)
 	}
 	if _, err := f.ReadAt(end[:], size-int64(len(end))); err != nil && err != io.EOF {
 		return err

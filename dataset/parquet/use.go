@@ -136,7 +136,7 @@ func (u *use) find(s *parquet.Schema, leaves []leaf) error {
 		for _, path := range s.Columns() {
 			all = append(all, strings.Join(path, "."))
 		}
-		return fmt.Errorf("there is no column %q, only %q", u.field, all)
+		return fmt.Errorf("unknown column %q; want one of %q", u.field, all)
 	case 1:
 		return u.check(leaves[u.leaf])
 	}

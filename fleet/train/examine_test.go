@@ -345,11 +345,11 @@ func TestWhatNamesMean(t *testing.T) {
 		want  string
 	}{
 		"a column's derived field, last": {Files{LastBy: "bucket"}, "<nil>"},
-		"a derived field, last":          {Files{LastBy: "far"}, "no such column"},
+		"a derived field, last":          {Files{LastBy: "far"}, "unknown column"},
 		"a column before a field, last":  {Files{LastBy: "d"}, "<nil>"}, // by 0 and 1
 		"hashes, last":                   {Files{LastBy: "who"}, "a column of hashes, which have no order"},
 		"a column, groups":               {Files{GroupBy: "who"}, "<nil>"},
-		"a field, groups":                {Files{GroupBy: "user"}, "no such column"},
+		"a field, groups":                {Files{GroupBy: "user"}, "unknown column"},
 	} {
 		c.files.Format, c.files.Paths, c.files.HeldOut, c.files.Seed = format, []string{path}, .4, 2
 		train, test, err := c.files.Load(t.Context())

@@ -103,7 +103,7 @@ func TestHeldOutByIsRefused(t *testing.T) {
 		"Files.Test has files":                 func(f *train.Files) { f.LastBy, f.Test = "day", f.Paths },
 		"that none are":                        func(f *train.Files) { f.GroupBy, f.HeldOut = "user", -1 },
 		`LastBy`:                               func(f *train.Files) { f.LastBy, f.GroupBy = "day", "user" },
-		`no such column, only "id"`:            func(f *train.Files) { f.LastBy = "dya" },
+		`unknown column; want one of "id"`:     func(f *train.Files) { f.LastBy = "dya" },
 		`all 1000 rows are on one side`:        func(f *train.Files) { f.Last, f.HeldOut = true, 1e-9 },
 		`"day", a column of hashes`: func(f *train.Files) {
 			f.LastBy = "day"

@@ -27,7 +27,7 @@ func FuzzRead(f *testing.F) {
 			var object map[string]json.RawMessage
 			wantErr := json.Unmarshal([]byte(text), &object)
 			if wantErr == nil && object == nil {
-				wantErr = fmt.Errorf("it is no object") // but null
+				wantErr = fmt.Errorf("null is not an object") // but null
 			}
 			if fmt.Sprint(err) != fmt.Sprint(wantErr) {
 				t.Fatalf("%q: %v, want %v", text, err, wantErr)

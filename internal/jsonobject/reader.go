@@ -62,7 +62,7 @@ func (r *Reader) Read(text []byte) error {
 	if err := json.Unmarshal(text, &object); err != nil {
 		return err
 	}
-	return errors.New("it is no object")
+	return errors.New("null is not an object")
 }
 
 // members reads the members of the object that begins before i, and returns where it ends, or -1.

@@ -100,7 +100,7 @@ func build(m *nn.Model, o Options) (*builder, error) {
 	}
 	for _, name := range o.Rows {
 		if p := b.params[name]; p == nil || !p.Embedding {
-			return nil, fmt.Errorf("Options.Rows has %q, which is no embedding that the outputs need", name)
+			return nil, fmt.Errorf("Options.Rows has %q; want embeddings that the outputs need", name)
 		}
 	}
 	made := map[string]node{}
@@ -155,7 +155,7 @@ func outputsOf(m *nn.Model, names []string) ([]*nn.Node, error) {
 		outputs = append(outputs, n)
 	}
 	if len(outputs) == 0 {
-		return nil, errors.New("there is no output to compute: name some in Options.Outputs")
+		return nil, errors.New("no output to compute: name some in Options.Outputs")
 	}
 	return outputs, nil
 }

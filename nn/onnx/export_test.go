@@ -230,9 +230,9 @@ func TestRefusals(t *testing.T) {
 		{Options{Outputs: []string{"p", "p"}}, `Options.Outputs has "p" twice`},
 		{Options{Outputs: []string{"q"}}, `Options.Outputs has "q", which the model has not`},
 		{Options{Outputs: []string{"x"}}, `output "x" is computed from nothing: it is of kind input`},
-		{Options{Outputs: []string{}}, `there is no output to compute`},
-		{Options{Outputs: []string{"p"}, Rows: []string{"wide"}}, `Options.Rows has "wide", which is no embedding that the outputs need`},
-		{Options{Outputs: []string{"p"}, Rows: []string{"fc_0.w_0"}}, `Options.Rows has "fc_0.w_0", which is no embedding`},
+		{Options{Outputs: []string{}}, `no output to compute`},
+		{Options{Outputs: []string{"p"}, Rows: []string{"wide"}}, `Options.Rows has "wide"; want embeddings that the outputs need`},
+		{Options{Outputs: []string{"p"}, Rows: []string{"fc_0.w_0"}}, `Options.Rows has "fc_0.w_0"; want embeddings`},
 		{Options{Outputs: []string{"p"}, Inline: -1}, `Options.Inline is -1`},
 		{Options{Outputs: []string{"p"}, Inline: 1 << 31}, `Options.Inline is 2147483648: want up to 1073741824 bytes`},
 	} {
