@@ -40,7 +40,7 @@ func CheckParams(r Rule, params []*Param) error {
 		if n, ok := r.(interface{ paramNames() []string }); ok {
 			for _, name := range n.paramNames() {
 				if !slices.ContainsFunc(params, func(p *Param) bool { return p.Name == name }) {
-					return fmt.Errorf("optimizer: %T names param %q, which is none of %s", r, name, listed(params))
+					return fmt.Errorf("optimizer: %T names unknown param %q; want one of %s", r, name, listed(params))
 				}
 			}
 		}

@@ -159,10 +159,10 @@ func TestCheckParams(t *testing.T) {
 		return optimizer.PerParam{Rule: optimizer.SGD{}, By: map[string]optimizer.Rule{name: optimizer.Adam{}, "w": optimizer.Adam{}}}
 	}
 	for says, rule := range map[string]optimizer.Rule{
-		`optimizer.PerParam names param "v", which is none of "w", "emb"`: per("v"),
-		`PerParam names param "x"`:                                        optimizer.ClipByNorm{Rule: per("x"), Norm: 1},
-		`ClipByGlobalNorm names param "y"`:                                optimizer.ClipByGlobalNorm{Rule: per("emb"), Norm: 1, Except: []string{"emb", "y"}},
-		`ClipByNorm names param "z"`:                                      optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1, Except: []string{"z"}},
+		`optimizer.PerParam names unknown param "v"; want one of "w", "emb"`: per("v"),
+		`PerParam names unknown param "x"`:                                   optimizer.ClipByNorm{Rule: per("x"), Norm: 1},
+		`ClipByGlobalNorm names unknown param "y"`:                           optimizer.ClipByGlobalNorm{Rule: per("emb"), Norm: 1, Except: []string{"emb", "y"}},
+		`ClipByNorm names unknown param "z"`:                                 optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1, Except: []string{"z"}},
 	} {
 		refuses(t, optimizer.CheckParams(rule, params), says)
 	}
@@ -211,7 +211,7 @@ func TestDecoratorChecks(t *testing.T) {
 	per := optimizer.PerParam{Rule: optimizer.SGD{}}
 	norm := optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1}
 	for says, rule := range map[string]optimizer.Rule{
-		"no update rule":                                         optimizer.Decay{},
+		"missing update rule":                                    optimizer.Decay{},
 		"show scale: Batch is -8":                                optimizer.ShowScale{Rule: optimizer.SGD{}, Batch: -8},
 		"decay: L2 is -1":                                        optimizer.Decay{Rule: optimizer.SGD{}, L2: -1},
 		"go inside a PerParam":                                   optimizer.Decay{Rule: per},

@@ -120,7 +120,7 @@ func TestFormulas(t *testing.T) {
 
 func TestChecks(t *testing.T) {
 	bad := map[string]optimizer.Rule{
-		"there is no update rule":                 nil,
+		"missing update rule":                     nil,
 		"sgd: LR is -1: it must be a positive":    optimizer.SGD{LR: -1},
 		"LR is NaN":                               optimizer.Momentum{LR: math.NaN()},
 		"Momentum is 1: it must be at least 0":    optimizer.Momentum{Momentum: 1},

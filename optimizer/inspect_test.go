@@ -98,16 +98,16 @@ func TestPointersAreRefused(t *testing.T) {
 func TestEveryCheckerIsAsked(t *testing.T) {
 	bad := optimizer.Adam{Beta1: 7}
 	for says, rule := range map[string]optimizer.Rule{
-		"Rule of optimizer_test.own: adam: Beta1 is 7":                own{Rule: bad},
-		"Rule of optimizer_test.own: adam: Beta1":                     own{hidden: bad},
-		"Rule of optimizer.Decay: there is no update rule":            own{Rule: optimizer.Decay{}},
-		"Rule of optimizer.Decay: Rule of optimizer_test.own: adam":   optimizer.Decay{Rule: own{Rule: bad}},
-		"Schedule of optimizer.Adam: strict is never content":         optimizer.Adam{Schedule: strict{}},
-		`Of of optimizer_test.parts: [0]: strict is never`:            optimizer.Adam{Schedule: parts{[]strict{{}}}},
-		`param "w": Rule of optimizer.Decay: there is no update rule`: optimizer.PerParam{Rule: plain, By: map[string]optimizer.Rule{"w": optimizer.Decay{}}},
-		"After of lr.LinearWarmup: strict is never":                   optimizer.Adam{Schedule: lr.LinearWarmup{Steps: 1, End: 1, After: strict{}}},
-		"optimizer_test.own around a PerParam would do nothing":       own{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}},
-		"ClipByNorm: one clip by norm inside another":                 optimizer.ClipByNorm{Norm: 1, Rule: own{Rule: optimizer.ClipByNorm{Norm: 1, Rule: optimizer.SGD{}}}},
+		"Rule of optimizer_test.own: adam: Beta1 is 7":              own{Rule: bad},
+		"Rule of optimizer_test.own: adam: Beta1":                   own{hidden: bad},
+		"Rule of optimizer.Decay: missing update rule":              own{Rule: optimizer.Decay{}},
+		"Rule of optimizer.Decay: Rule of optimizer_test.own: adam": optimizer.Decay{Rule: own{Rule: bad}},
+		"Schedule of optimizer.Adam: strict is never content":       optimizer.Adam{Schedule: strict{}},
+		`Of of optimizer_test.parts: [0]: strict is never`:          optimizer.Adam{Schedule: parts{[]strict{{}}}},
+		`param "w": Rule of optimizer.Decay: missing update rule`:   optimizer.PerParam{Rule: plain, By: map[string]optimizer.Rule{"w": optimizer.Decay{}}},
+		"After of lr.LinearWarmup: strict is never":                 optimizer.Adam{Schedule: lr.LinearWarmup{Steps: 1, End: 1, After: strict{}}},
+		"optimizer_test.own around a PerParam would do nothing":     own{Rule: optimizer.PerParam{Rule: optimizer.SGD{}}},
+		"ClipByNorm: one clip by norm inside another":               optimizer.ClipByNorm{Norm: 1, Rule: own{Rule: optimizer.ClipByNorm{Norm: 1, Rule: optimizer.SGD{}}}},
 	} {
 		refuses(t, optimizer.CheckRule(rule), says)
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-var errNoRule = errors.New("optimizer: there is no update rule: give one, such as optimizer.SGD{LR: 0.1}")
+var errNoRule = errors.New("optimizer: missing update rule: give one, such as optimizer.SGD{LR: 0.1}")
 
 // checkNesting returns an error for nested rules in an order in which one of them would have no effect, or another one
 // than it seems: a clip by norm must be outermost, since it needs all gradients, and then a [PerParam], which trainers

@@ -76,7 +76,7 @@ func checkFields(found map[string]json.RawMessage) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	return fmt.Errorf("strategy: unknown field %s; there are %s", describe(unknown), strings.Join(known, ", "))
+	return fmt.Errorf("strategy: unknown field %s; want %s", describe(unknown), strings.Join(known, ", "))
 }
 
 // describe names unknown fields, with a hint where the original has one of that name.

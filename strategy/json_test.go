@@ -62,12 +62,12 @@ func TestReadEveryField(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	const known = "there are mode, staleness, k_steps, geo_rest, look_ahead, no_foresight, merge, max_merge_var_num, send_queue_size, send_wait_times, " +
+	const known = "want mode, staleness, k_steps, geo_rest, look_ahead, no_foresight, merge, max_merge_var_num, send_queue_size, send_wait_times, " +
 		"thread_pool_size, independent_recv_thread, min_send_grad_num_before_recv, delay_compensation, placement, no_slice, min_block_size, small_blocks, codec, payload, max_frame, not_finite, heartbeat_interval, " +
 		"worker_timeout, start_timeout, wait_timeout, weighting"
 	tests := []struct{ name, file, want string }{
 		{"unknown", `{"mode": "sync", "speed": 3}`, `unknown field "speed"; ` + known},
-		{"several unknown", `{"b": 1, "a": 1}`, `unknown field "a", "b"; there are`},
+		{"several unknown", `{"b": 1, "a": 1}`, `unknown field "a", "b"; want`},
 		{"unknown and null", `{"speed": null}`, `unknown field "speed"`},
 		{"another case", `{"Mode": "sync"}`, `unknown field "Mode"`},
 		{"sync_mode", `{"sync_mode": true}`, `"sync_mode" (that is "mode": "sync" or "async")`},

@@ -55,7 +55,7 @@ var without = map[string][]string{
 	"that is paddle.Auto, which every process must call with the same figures": {"auto"},
 	"the settings of rules are those of package optimizer": {"lars_configs", "lamb_configs",
 		"adam_d2sum"},
-	"there are servers and workers, no coordinators: leave it out": {"is_fl_ps_mode",
+	"a job has servers and workers, no coordinators: leave it out": {"is_fl_ps_mode",
 		"with_coordinator"},
 	"tables are described by nn.EmbeddingOptions, or by optimizer.Param: leave it out": {"downpour_table_param",
 		"trainer_desc_configs"},

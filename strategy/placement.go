@@ -38,7 +38,7 @@ func policy(name string, all []placement.Policy) (found placement.Policy, err er
 		}
 	}
 	if found == nil {
-		return nil, fmt.Errorf("strategy: placement is %q, which no policy is called; there are %s", name, list(names))
+		return nil, fmt.Errorf("strategy: unknown placement %q; want %s", name, list(names))
 	}
 	return found, nil
 }

@@ -42,7 +42,7 @@ func TestPlacementOptionsRefuse(t *testing.T) {
 	tests := []struct {
 		placement, own, want string
 	}{
-		{"Nearest", "First", `placement is "Nearest", which no policy is called; there are "RoundRobin", "HashName", "Balanced" or "First"`},
+		{"Nearest", "First", `unknown placement "Nearest"; want "RoundRobin", "HashName", "Balanced" or "First"`},
 		{"HashName", "HashName", `two placement policies are called "HashName"`},
 		{"RoundRobin", "HashName", `two placement policies are called "HashName"`},
 	}

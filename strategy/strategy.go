@@ -173,7 +173,7 @@ func Named(name string) (Strategy, error) {
 	if slices.Contains(Modes(), Mode(name)) {
 		return Strategy{Mode: Mode(name)}, nil
 	}
-	return Strategy{}, fmt.Errorf("strategy: no preset is called %q; there are %s", name, list(Modes()))
+	return Strategy{}, fmt.Errorf("strategy: unknown preset %q; want %s", name, list(Modes()))
 }
 
 // WithDefaults fills in the default of every zero field that has one in this mode. The result has the same meaning.

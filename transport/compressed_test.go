@@ -133,8 +133,8 @@ func TestBadMessages(t *testing.T) {
 		says     string
 		sentinel error
 	}{
-		"no envelope":       {"hello", "no envelope", nil},
-		"nothing":           {"", "no envelope", nil},
+		"no envelope":       {"hello", "are not an envelope", nil},
+		"nothing":           {"", "are not an envelope", nil},
 		"short":             {envelope(0, 0, 5, 1, 2), "announces 5 bytes and holds 2", nil},
 		"long":              {envelope(0, 0, 1, 1, 2), "announces 1 bytes and holds 2", nil},
 		"unknown codec":     {envelope(99, 0, 1, 1), "number 99", nil},

@@ -18,8 +18,7 @@ func (l *listener) enlist(c *serverConn) bool {
 	if limit := l.f.maxConns(); len(l.conns) >= limit && !l.replace(func(*serverConn) bool { return true }) {
 		l.f.serves.busy.Add(1)
 		l.complaints.say(l.f.logger(), &l.f.serves.busy, l.endpoint, c.raw.RemoteAddr().String(),
-			fmt.Sprintf("there are %d connections already, and each has been served: raise MaxConns if they are the "+
-				"job's", limit))
+			fmt.Sprintf("all %d connections are in use: raise MaxConns if they are the job's", limit))
 		return false
 	}
 	l.conns[c] = struct{}{}
@@ -32,8 +31,7 @@ func (l *listener) replace(such func(*serverConn) bool) bool {
 		if !c.served.Load() && such(c) && c.retire() {
 			delete(l.conns, c)
 			l.complaints.say(l.f.logger(), &l.f.serves.stranger, l.endpoint, c.raw.RemoteAddr().String(),
-				fmt.Sprintf("its connection was "+
-					"closed to make place: there are %d, and it has asked for nothing yet that was served",
+				fmt.Sprintf("its connection, one of %d, was closed for another: it had no request served yet",
 					len(l.conns)+1))
 			return true
 		}

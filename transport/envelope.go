@@ -80,7 +80,7 @@ func readEnvelope(first []byte, limit int) (e envelope, err error) {
 func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error) {
 	if len(message) < envelopeSize {
 		e.summed = true // it may have had one, before it was cut
-		return e, nil, fmt.Errorf("%w: %d bytes hold no envelope; both sides must be Compressed", ErrCorrupt,
+		return e, nil, fmt.Errorf("%w: %d bytes are not an envelope; both sides must be Compressed", ErrCorrupt,
 			len(message))
 	}
 	sum := binary.LittleEndian.Uint64(message[sumAt:])

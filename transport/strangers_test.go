@@ -123,7 +123,7 @@ func TestStrangersMakePlace(t *testing.T) {
 	if dials := client.Stats().Dials; dials != 1 || calls.Load() != 50 {
 		t.Errorf("a client needed %d connections for %d calls among strangers", dials, calls.Load())
 	}
-	if n := log.count("level=WARN", "closed to make place: there are 4"); n != 1 {
+	if n := log.count("level=WARN", "one of 4, was closed for another"); n != 1 {
 		t.Errorf("%d lines say that there are too many connections:\n%s", n, log.log.String())
 	}
 }

@@ -10,7 +10,7 @@ import (
 // Err() error that it has instead. Trainers call it before Bind.
 func CheckObjective(o optimizer.Objective) error {
 	if o == nil {
-		return errors.New("optimizer: there is nothing to minimise: the objective is nil")
+		return errors.New("optimizer: nothing to minimise: the objective is nil")
 	}
 	if c, ok := o.(optimizer.CheckedObjective); ok {
 		return c.Minimizable()

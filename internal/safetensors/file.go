@@ -138,7 +138,7 @@ func ReadAt[T Element](f *File, name string, dst []T, first int) error {
 func typed[T Element](f *File, name string) (Info, error) {
 	t, ok := f.Tensor(name)
 	if !ok {
-		return Info{}, fmt.Errorf("safetensors: no tensor is called %q; there are %d others", name, len(f.header.infos))
+		return Info{}, fmt.Errorf("safetensors: unknown tensor %q; the file has %d others", name, len(f.header.infos))
 	}
 	if want := TypeOf[T](); t.DType != want {
 		return Info{}, fmt.Errorf("safetensors: tensor %q holds %s, not %s", name, t.DType, want)

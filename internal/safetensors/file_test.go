@@ -60,8 +60,8 @@ func TestReadsOtherWriters(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	const w = `"w":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}`
 	tests := []struct{ name, header, data, want string }{
-		{"no object", `[]`, "", "no JSON object"},
-		{"nothing", ``, "", "no JSON object"},
+		{"no object", `[]`, "", "must be a JSON object"},
+		{"nothing", ``, "", "must be a JSON object"},
 		{"cut off", `{` + w, "01234567", "the header's JSON"},
 		{"no colon", `{"w"}`, "", `"w" in the header`},
 		{"number for a name", `{1:2}`, "", "the header's JSON"},
@@ -78,8 +78,8 @@ func TestOpenRefuses(t *testing.T) {
 		{"negative shape", `{"w":{"dtype":"F32","shape":[-1,-2],"data_offsets":[0,8]}}`, "01234567", "negative dimension"},
 		{"fraction", `{"w":{"dtype":"F32","shape":[1.5],"data_offsets":[0,8]}}`, "01234567", `"w" in the header`},
 		{"shape overflows", `{"w":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}`, "", "too large"},
-		{"backwards", `{"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}}`, "01234567", "[8 0] are no range"},
-		{"negative offset", `{"w":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}}`, "01234567", "[-8 0] are no range"},
+		{"backwards", `{"w":{"dtype":"F32","shape":[2],"data_offsets":[8,0]}}`, "01234567", "invalid data_offsets [8 0]"},
+		{"negative offset", `{"w":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}}`, "01234567", "invalid data_offsets [-8 0]"},
 		{"too short", `{"w":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}}`, "0123", "have 4 bytes, F32 [2] needs 8"},
 		{"overlap", `{` + w + `,"v":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}`, "0123456789ab",
 			`data of tensor "v" begin at 4, but those before it end at 8`},
@@ -154,7 +154,7 @@ func TestReadRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Read[float32](f, "v"); err == nil || !strings.Contains(err.Error(), `no tensor is called "v"`) {
+	if _, err := Read[float32](f, "v"); err == nil || !strings.Contains(err.Error(), `unknown tensor "v"`) {
 		t.Errorf("unknown name: error %v", err)
 	}
 	if _, err := Read[int64](f, "ids"); err == nil || !strings.Contains(err.Error(), `tensor "ids" holds U64, not I64`) {

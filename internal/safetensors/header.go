@@ -37,7 +37,7 @@ func readHeader(r io.ReaderAt, size int64) (header, error) {
 func headerText(r io.ReaderAt, size int64) ([]byte, error) {
 	var prefix [8]byte
 	if size < 8 {
-		return nil, fmt.Errorf("%w: %d bytes have no room for a header", ErrFormat, size)
+		return nil, fmt.Errorf("%w: %d bytes are too few for a header", ErrFormat, size)
 	}
 	if err := readAt(r, prefix[:], 0); err != nil {
 		return nil, fmt.Errorf("reading the header's length: %w", err)
@@ -70,7 +70,7 @@ func readAt(r io.ReaderAt, b []byte, at int64) error {
 func parseHeader(text []byte) (header, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return header{}, fmt.Errorf("%w: the header is no JSON object", ErrFormat)
+		return header{}, fmt.Errorf("%w: the header must be a JSON object", ErrFormat)
 	}
 	var h header
 	seen := map[string]bool{}
@@ -127,7 +127,7 @@ func (h *header) add(t Tensor, begin, end int64) error {
 	case err != nil:
 		return err
 	case begin < 0 || end < begin:
-		return fmt.Errorf("data_offsets [%d %d] are no range", begin, end)
+		return fmt.Errorf("invalid data_offsets [%d %d]", begin, end)
 	case end-begin != n:
 		return fmt.Errorf("data_offsets [%d %d] have %d bytes, %s %v needs %d", begin, end, end-begin, t.DType, t.Shape,
 			n)

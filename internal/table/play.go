@@ -51,7 +51,7 @@ func (t *Sparse) Dropped() []uint64 { return t.dropped }
 // EndPeriodAgain replays the end of a period by [Store.EndPeriod], which dropped these rows, by table.
 func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
 	if len(dropped) != len(s.Tables) {
-		return fmt.Errorf("table: a period ended for %d tables, and there are %d", len(dropped), len(s.Tables))
+		return fmt.Errorf("table: a period ended for %d tables, want %d", len(dropped), len(s.Tables))
 	}
 	for i, t := range s.Tables {
 		own := o

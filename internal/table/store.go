@@ -33,7 +33,7 @@ type Store struct {
 // AddBlock adds a dense block. Its name must be new.
 func (s *Store) AddBlock(b Block) error {
 	if _, ok := s.blocks[b.Name]; ok {
-		return fmt.Errorf("table: there are two dense blocks %q", b.Name)
+		return fmt.Errorf("table: two dense blocks are named %q", b.Name)
 	}
 	if b.Offset < 0 || b.Offset+b.Values.Len() > b.Param.Size() {
 		return fmt.Errorf("table: block %q: weights %d to %d of %q, which has %d", b.Name, b.Offset,
@@ -52,7 +52,7 @@ func (s *Store) AddBlock(b Block) error {
 // AddTable adds a sparse table. The name of its param must be new.
 func (s *Store) AddTable(t *Sparse) error {
 	if _, ok := s.tables[t.param.Name]; ok {
-		return fmt.Errorf("table: there are two sparse tables %q", t.param.Name)
+		return fmt.Errorf("table: two sparse tables are named %q", t.param.Name)
 	}
 	if s.tables == nil {
 		s.tables = map[string]int{}

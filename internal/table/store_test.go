@@ -40,9 +40,9 @@ func TestStoreRefuses(t *testing.T) {
 		err  error
 		says string
 	}{
-		{s.AddBlock(Block{Param: fc, Name: "fc", Values: NewDense(10, nil)}), `two dense blocks "fc"`},
+		{s.AddBlock(Block{Param: fc, Name: "fc", Values: NewDense(10, nil)}), `two dense blocks are named "fc"`},
 		{s.AddBlock(Block{Param: fc, Name: "fc.block1", Offset: 5, Values: NewDense(6, nil)}), `weights 5 to 11 of "fc", which has 10`},
-		{s.AddTable(newSparse(t, embedding(0, 3), nil)), `two sparse tables "emb"`},
+		{s.AddTable(newSparse(t, embedding(0, 3), nil)), `two sparse tables are named "emb"`},
 	}
 	for _, tt := range tests {
 		if tt.err == nil || !strings.Contains(tt.err.Error(), tt.says) {

@@ -282,10 +282,10 @@ func TestMinimizeRefuses(t *testing.T) {
 		rule optimizer.Rule
 		says string
 	}{
-		{newToy(), nil, "no update rule"},
+		{newToy(), nil, "missing update rule"},
 		{newToy(), optimizer.Adam{Beta1: 2}, "Beta1 is 2"},
-		{twice, optimizer.SGD{}, `two dense blocks "w"`},
-		{both, optimizer.SGD{}, `two sparse tables "emb"`},
+		{twice, optimizer.SGD{}, `two dense blocks are named "w"`},
+		{both, optimizer.SGD{}, `two sparse tables are named "emb"`},
 		{broken, optimizer.SGD{}, "needs room for 15 gradients"},
 	}
 	for _, tt := range tests {
@@ -301,12 +301,12 @@ func TestOpenRefuses(t *testing.T) {
 	check(t, err)
 	change := func(do func(*toy)) *toy { o := newToy(); do(o); return o }
 	tests := map[string]*toy{
-		`no dense param "other"`: change(func(o *toy) { o.w.Name = "other" }),
-		`no embedding "other"`:   change(func(o *toy) { o.emb.Name = "other" }),
-		"has shape [3 5]":        change(func(o *toy) { o.w.Shape = []int{3, 5} }),
-		"has shape [100 3]":      change(func(o *toy) { o.top.Shape = []int{100, 3} }),
-		"(frozen: true)":         change(func(o *toy) { o.w.Frozen = true }),
-		"needs 15 weights":       change(func(o *toy) { o.w.W = nil }),
+		`unknown dense param "other"`: change(func(o *toy) { o.w.Name = "other" }),
+		`unknown embedding "other"`:   change(func(o *toy) { o.emb.Name = "other" }),
+		"has shape [3 5]":             change(func(o *toy) { o.w.Shape = []int{3, 5} }),
+		"has shape [100 3]":           change(func(o *toy) { o.top.Shape = []int{100, 3} }),
+		"(frozen: true)":              change(func(o *toy) { o.w.Frozen = true }),
+		"needs 15 weights":            change(func(o *toy) { o.w.W = nil }),
 	}
 	for says, o := range tests {
 		if _, err := trainer.Open(o.Params()); err == nil || !strings.Contains(err.Error(), says) {
@@ -333,7 +333,7 @@ func TestSessionsRefuse(t *testing.T) {
 			step := o.step(1)
 			step.Rows[0].Param = alien
 			return s.Begin(ctx, step)
-		}, `no embedding "alien"`},
+		}, `unknown embedding "alien"`},
 		{"short gradients", func(s optimizer.Session, o *toy) error {
 			step := o.step(1)
 			err := s.Begin(ctx, step)
@@ -371,9 +371,9 @@ func TestSettersRefuse(t *testing.T) {
 	trainer, err := local.New(newToy().Params(), optimizer.SGD{})
 	check(t, err)
 	for says, err := range map[string]error{
-		`no dense param "emb"`:         trainer.SetDense("emb", nil),
+		`unknown dense param "emb"`:    trainer.SetDense("emb", nil),
 		`param "w": table: wrong`:      trainer.SetDense("w", nil),
-		`no embedding "w"`:             trainer.SetRows("w", nil, nil),
+		`unknown embedding "w"`:        trainer.SetRows("w", nil, nil),
 		`param "top": table: id out`:   trainer.SetRows("top", []uint64{100}, make([]float32, 2)),
 		`param "emb": table: wrong nu`: trainer.SetRows("emb", []uint64{1}, nil),
 	} {

@@ -200,7 +200,7 @@ func (t *Trainer) Rows(name string, ids []uint64) ([]float32, error) {
 func (t *Trainer) block(name string) (table.Block, error) {
 	b, ok := t.store.Block(name)
 	if !ok {
-		return b, fmt.Errorf("local: there is no dense param %q", name)
+		return b, fmt.Errorf("local: unknown dense param %q", name)
 	}
 	return b, nil
 }
@@ -208,7 +208,7 @@ func (t *Trainer) block(name string) (table.Block, error) {
 func (t *Trainer) table(name string) (*table.Sparse, error) {
 	rows, ok := t.store.Table(name)
 	if !ok {
-		return nil, fmt.Errorf("local: there is no embedding %q", name)
+		return nil, fmt.Errorf("local: unknown embedding %q", name)
 	}
 	return rows, nil
 }

@@ -14,7 +14,7 @@ func (e Exam) slices(t *testing.T, rule optimizer.Rule) {
 		t.Skip("the rule sees its slice as a whole")
 	}
 	if rule.StateLen(size)%size != 0 {
-		t.Fatalf("StateLen(%d) = %d is no multiple of the slice: such a rule needs Exam.Whole", size,
+		t.Fatalf("StateLen(%d) = %d: want a multiple of the slice, or Exam.Whole", size,
 			rule.StateLen(size))
 	}
 	for _, cuts := range [][]int{{0, 1, size}, {0, 8, 16, 24, size}, {0, 17, 18, size}} {

@@ -80,8 +80,7 @@ func openStreams(r io.ReaderAt, size int64, name string) (streams, error) {
 	case ".onnx":
 		return openONNX(r, size, filepath.Dir(name))
 	}
-	return nil, errors.New("its name ends in neither .npz, .npy, .safetensors nor .onnx, and it is no directory of a " +
-		"saved model")
+	return nil, errors.New("want a file named *.npz, *.npy, *.safetensors or *.onnx, or a saved model's directory")
 }
 
 // Close closes the file.
@@ -236,5 +235,5 @@ func missing(name string, names []string) error {
 	if len(names) > 10 {
 		names, more = names[:10], fmt.Sprintf(" and %d more", len(names)-10)
 	}
-	return fmt.Errorf("no array is called %q: there are %q%s", name, names, more)
+	return fmt.Errorf("unknown array %q; want one of %q%s", name, names, more)
 }

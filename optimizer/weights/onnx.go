@@ -68,7 +68,7 @@ func openONNX(r io.ReaderAt, size int64, dir string) (streams, error) {
 			}
 			t, err := f.tensor(p)
 			if _, twice := f.tensors[t.name]; twice && err == nil {
-				err = errors.New("there are two of them")
+				err = errors.New("two have this name")
 			}
 			if err != nil {
 				return fmt.Errorf("initializer %q: %w", t.name, err)
@@ -78,10 +78,10 @@ func openONNX(r io.ReaderAt, size int64, dir string) (streams, error) {
 		})
 	})
 	if err == nil && graphs != 1 {
-		err = errors.New("a file of ONNX has one graph")
+		err = errors.New("an ONNX file has one graph")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("it is no file of ONNX, or cut: %w", err)
+		return nil, fmt.Errorf("not an ONNX file, or truncated: %w", err)
 	}
 	return f, nil
 }
@@ -97,7 +97,7 @@ func (f onnxFile) fields(p piece, do func(field int, v uint64, in piece) error) 
 		}
 		tag, size := binary.Uvarint(head[:n])
 		if size <= 0 || tag>>3 == 0 || tag>>3 > math.MaxInt32 {
-			return fmt.Errorf("there is no field at byte %d", p.at)
+			return fmt.Errorf("invalid field at byte %d", p.at)
 		}
 		next, v, in := p.at+int64(size), uint64(0), piece{}
 		switch tag & 7 {
@@ -275,7 +275,7 @@ func openBeside(dir, name string) (*os.File, error) {
 	name = filepath.FromSlash(name)
 	st, err := root.Stat(name)
 	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("%s is no regular file", name)
+		err = fmt.Errorf("%s is not a regular file", name)
 	}
 	if err != nil {
 		return nil, err

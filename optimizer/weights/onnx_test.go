@@ -46,7 +46,7 @@ func TestONNX(t *testing.T) {
 			t.Errorf("rows of %s: %v %v, want %v", name, got, err, want)
 		}
 	}
-	for name, want := range map[string]string{"bytes": "elements of TensorProto.DataType 2", "fc": `no array is called "fc"`} {
+	for name, want := range map[string]string{"bytes": "elements of TensorProto.DataType 2", "fc": `unknown array "fc"`} {
 		if _, err := f.Array(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
@@ -88,7 +88,7 @@ func TestONNXBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	for location, want := range map[string]string{
-		"below/external.bin": "", "short.bin": "unexpected EOF", "../external.bin": "escapes", "link.bin": "escapes", "below": "no regular file",
+		"below/external.bin": "", "short.bin": "unexpected EOF", "../external.bin": "escapes", "link.bin": "escapes", "below": "not a regular file",
 		filepath.Join(outer, "external.bin"): "escapes", "external.bin": "no such file", "": "",
 	} {
 		name := filepath.Join(dir, "m.onnx")
@@ -147,7 +147,7 @@ func TestONNXRefuses(t *testing.T) {
 		"nothing":                          {"", "one graph"},
 		"half":                             {string(whole[:len(whole)/2]), "is cut"},
 		"two graphs":                       {"\x3a\x00\x3a\x00", "one graph"},
-		"a field without number":           {"\x00", "no field at byte 0"},
+		"a field without number":           {"\x00", "invalid field at byte 0"},
 		"a group":                          {"\x3b", "no known kind"},
 		"a field with a length beyond all": {"\x3a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "is cut"},
 		"a segment":                        {tensor(float + "\x1a\x00"), "a segment"},
@@ -177,7 +177,7 @@ func TestONNXRefuses(t *testing.T) {
 		}
 	}
 	twice := bytes.Replace(whole, []byte("raw.float16"), []byte("raw.float32"), 1)
-	if _, err := openBytes(t, "m.onnx", twice); err == nil || !strings.Contains(err.Error(), "there are two of them") {
+	if _, err := openBytes(t, "m.onnx", twice); err == nil || !strings.Contains(err.Error(), "two have this name") {
 		t.Errorf("two of a name: %v", err)
 	}
 }

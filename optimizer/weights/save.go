@@ -79,7 +79,7 @@ func (s Source) check(params []*optimizer.Param) error {
 		}
 	}
 	if len(s.Names) > 0 && s.File == nil {
-		return errors.New("Names are those of a File, and there is none")
+		return errors.New("Names are set without a File")
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Names)) {
 		if !slices.Contains(all, name) {

@@ -242,14 +242,14 @@ func TestSaveModelRefuses(t *testing.T) {
 	}{
 		{weights.Source{}, `"words": its weights are neither in hand nor in a File`},
 		{weights.Source{Rows: rows()}, `"fc_0.w_0": its weights are neither in hand nor in a File`},
-		{weights.Source{File: npz}, `no array is called "words": there are ["fc_0.b_0" "scalar" "user" "user.ids"]; Names may say`},
+		{weights.Source{File: npz}, `unknown array "words"; want one of ["fc_0.b_0" "scalar" "user" "user.ids"]; Names may say`},
 		{weights.Source{File: npz, Names: map[string]string{"words": "user", "fc_0.w_0": "user"}}, "id 7 is not below the height 5"},
 		{weights.Source{File: npz, Rows: rows(), Names: map[string]string{"fc_0.w_0": "user"}}, "[2 3], which is its transpose: transpose it"},
 		{weights.Source{File: npz, Rows: rows(), Names: map[string]string{"fc_0.w_0": "scalar"}}, "the model's shape is [3 2], and the weights have []"},
 		{weights.Source{File: flipped(t, []byte{0xcd, 0xcc, 0xcc, 0x3d}), Rows: rows(), Names: map[string]string{"fc_0.w_0": "user"}},
 			"the weights have [1 3]"}, // which needs no reading
 		{weights.Source{File: open(t, "testdata/f4.npy"), Names: map[string]string{"words": "f4"}}, "shape is [5 3], and the weights have [2 3]"},
-		{weights.Source{Names: map[string]string{"words": "user"}}, "there is none"},
+		{weights.Source{Names: map[string]string{"words": "user"}}, "Names are set without a File"},
 		{weights.Source{File: npz, Names: map[string]string{"user": "words"}}, `the model has no "user": it has ["words" "fc_0.w_0" "fc_0.b_0"]`},
 		{weights.Source{Arrays: map[string]weights.Array{"fc_1.w_0": w}}, `the model has no "fc_1.w_0"`},
 		{weights.Source{Arrays: map[string]weights.Array{"words": w}}, "comes as Rows"},

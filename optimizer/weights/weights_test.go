@@ -410,7 +410,7 @@ func TestReadersRefuse(t *testing.T) {
 		{"rows.bin", []byte("-1 2\n"), "first line"},
 		{"rows.bin", []byte("9999999999999 1000000000\n7 "), "rows of 1000000000 numbers"},
 		{"rows.bin", []byte("9999999999999 2\n7 "), "word 1 of 9999999999999"},
-		{"rows.bin", []byte("1 1\ncat \x00\x00\x00\x00\n"), `word "cat" is no id: give Words`},
+		{"rows.bin", []byte("1 1\ncat \x00\x00\x00\x00\n"), `word "cat" is not an id: give Words`},
 		{"rows.bin", []byte("1 1\n7 \x00\x00\x00\x00\nmore"), "continues after its 1 words"},
 		{"rows.bin", []byte("1 1\n" + strings.Repeat("x", 1<<17)), "a word of more than 65536 bytes"},
 		{"rows.txt", []byte("2 2\n7 1 2\n"), "after 1 of 2 words"},
@@ -438,7 +438,7 @@ func TestReadersRefuse(t *testing.T) {
 		{"rows.npy", golden(t, "struct.npy"), "descr is not what arrays of numbers have"},
 		{"rows.npz", zipOf(t, "a.txt", nil), `it holds "a.txt"`},
 		{"rows.npz", zipOf(t, "a.npy", nil, "a.npy", nil), `the array "a" twice`},
-		{"rows.npz", zipOf(t, "a.npy", nil), `no array is called "rows": there are ["a"]`},
+		{"rows.npz", zipOf(t, "a.npy", nil), `unknown array "rows"; want one of ["a"]`},
 		{"rows.npz", zipOf(t, "rows.npy", npy(dict("'<f4'", "(1, 1)"), 4), "rows.ids.npy", npy(dict("'<u8'", "(2,)"), 16)), "has 1 rows"},
 		{"rows.npz", zipOf(t, "rows.npy", npy(dict("'<f4'", "(1, 1)"), 4), "rows.ids.npy", npy(dict("'<f8'", "(1,)"), 8)), "ids of type F64"},
 		{"rows.npz", zipOf(t, "rows.npy", npy(dict("'<f4'", "(1, 1)"), 4), "rows.ids.npy", nil), "no array of numpy"},
@@ -560,7 +560,7 @@ func TestOpenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		filepath.Join(dir, "a.pdparams"): "neither .npz, .npy, .safetensors nor .onnx", filepath.Join(dir, "none.npz"): "no such file",
+		filepath.Join(dir, "a.pdparams"): "want a file named *.npz, *.npy, *.safetensors or *.onnx", filepath.Join(dir, "none.npz"): "no such file",
 		dir: "no saved model", "hdfs://nn/a.npz": "hdfs",
 	} {
 		if _, err := weights.Open(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {

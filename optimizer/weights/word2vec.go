@@ -125,7 +125,7 @@ func (f Word2Vec) Read(r io.Reader) iter.Seq2[Row, error] {
 			id, known := ids[string(word)]
 			if f.Words == nil {
 				if id, refused = strconv.ParseUint(string(word), 10, 64); refused != nil {
-					return fmt.Errorf("word %.100q is no id: give Words, such as those of ReadWords", word)
+					return fmt.Errorf("word %.100q is not an id: give Words, such as those of ReadWords", word)
 				}
 			} else if !known {
 				return nil

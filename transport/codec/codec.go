@@ -56,7 +56,7 @@ func ByName(name string) (Codec, error) {
 			return e.build(), nil
 		}
 	}
-	return nil, fmt.Errorf("codec: unknown codec %q; there are %s", name, strings.Join(Names(), ", "))
+	return nil, fmt.Errorf("codec: unknown codec %q; want %s", name, strings.Join(Names(), ", "))
 }
 
 // ByID returns a new codec for a number from the wire.
