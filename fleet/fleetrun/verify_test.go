@@ -143,7 +143,7 @@ func TestInspectModels(t *testing.T) {
 	sign(`,"rows":7`)
 	does(t, 0, "inspect "+dir, "  signature  it can't be read: json")
 	sign("}")
-	does(t, 1, "inspect "+dir, "signature.json is no JSON")
+	does(t, 1, "inspect "+dir, "signature.json is not JSON")
 }
 
 // TestDeltas: a delta is called that, with what it follows, by the version that the base is shown with.

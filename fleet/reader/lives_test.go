@@ -416,7 +416,7 @@ func TestWhatReadersMayAsk(t *testing.T) {
 		if f := ask(outside, wire.Header{Op: wire.OpRead, ServerLife: 7}, about); !errors.Is(f.Refusal(), wire.ErrNotReady) {
 			t.Errorf("of another life: %v", f.Refusal())
 		}
-		for what, says := range map[wire.Read]string{{What: "all"}: "can't read", {What: wire.ReadRows}: "no ids", {What: wire.ReadPage, Param: 9}: "is no embedding"} {
+		for what, says := range map[wire.Read]string{{What: "all"}: "can't read", {What: wire.ReadRows}: "no ids", {What: wire.ReadPage, Param: 9}: "is not an embedding"} {
 			if f := ask(outside, wire.Header{Op: wire.OpRead}, what); f.Status != wire.StatusRefused || !strings.Contains(f.Refusal().Error(), says) {
 				t.Errorf("%+v: %v", what, f.Refusal())
 			}

@@ -33,9 +33,9 @@ func TestDirectoriesThatWereMeant(t *testing.T) {
 		want string
 	}{
 		{train.Options{Load: out}, "and no saved model" + both},
-		{train.Options{Load: filepath.Join(out, "chekpoint")}, "since there is no such directory" + both},
+		{train.Options{Load: filepath.Join(out, "chekpoint")}, ": the directory does not exist" + both},
 		{train.Options{Load: series}, ": did you mean " + newest[0] + "?"},
-		{train.Options{Load: filepath.Join(parent, "nowhere", "at", "all")}, "since there is no such directory"},
+		{train.Options{Load: filepath.Join(parent, "nowhere", "at", "all")}, ": the directory does not exist"},
 		{train.Options{Checkpoint: checkpoint}, checkpoint + " is a checkpoint itself, and has no checkpoints ckpt-… to go on from: Restore (-load)"},
 		{train.Options{Checkpoint: model}, model + " is a saved model itself"},
 	} {

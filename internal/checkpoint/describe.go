@@ -147,7 +147,7 @@ func describeModel(dir string) (Description, error) {
 		d.Kind = "delta"
 	}
 	if d.Signature = signature; signature != nil && !json.Valid(signature) {
-		return d, fmt.Errorf("checkpoint: model in %s: %s is no JSON: %w", dir, modelfiles.Signature, ErrDamaged)
+		return d, fmt.Errorf("checkpoint: model in %s: %s is not JSON: %w", dir, modelfiles.Signature, ErrDamaged)
 	}
 	parts := map[string]int{}
 	for _, a := range arrays {

@@ -230,7 +230,7 @@ func Read(dir string) (Manifest, error) {
 	}
 	if m.Base != nil {
 		if _, is := numberOf(m.Base.Dir); !is {
-			return m, fmt.Errorf("checkpoint: %s of %s is based on %q, which is no directory of a series: %w",
+			return m, fmt.Errorf("checkpoint: %s of %s is based on %q, which is not a series' directory: %w",
 				manifestName, dir, m.Base.Dir, ErrDamaged)
 		}
 	}

@@ -17,7 +17,7 @@ func near(dir string) string {
 		return "" // in a store each would cost a request
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return ", since there is no such directory" + beside(dir)
+		return ": the directory does not exist" + beside(dir)
 	}
 	return modelfiles.DidYouMean(savedBelow(dir, 2))
 }

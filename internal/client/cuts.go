@@ -186,8 +186,7 @@ func (k *cuts) repeat(do func() error) error {
 		if try == mostCuts || k.link.strategy.Recovery.Journal == "" || !errors.Is(err, wire.ErrStale) {
 			return err
 		}
-		k.link.log.Info("a cut through all servers is repeated, since one of them was restarted meanwhile", "said",
-			err)
+		k.link.log.Info("retrying the cut through all servers: one of them was restarted", "error", err)
 	}
 }
 

@@ -39,7 +39,7 @@ var plans = []Plan{
 // Check returns an error for a plan that servers do not have.
 func (p Plan) Check() error {
 	if !slices.ContainsFunc(plans, func(known Plan) bool { return slices.Equal(known, p) }) {
-		return wire.Refuse(wire.StatusRefused, "no cut has the plan %q: all processes must be of one build", p)
+		return wire.Refuse(wire.StatusRefused, "unknown cut plan %q: run the same build everywhere", p)
 	}
 	return nil
 }

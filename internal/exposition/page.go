@@ -125,9 +125,9 @@ func (p *Page) Answer(r *httpget.Request) httpget.Answer {
 		return httpget.Answer{Status: http.StatusOK, Type: map[bool]string{true: binary}[debug == 0],
 			Stream: func(w io.Writer) error { return pprof.Lookup(name).WriteTo(w, debug) }}
 	case profile && name != "":
-		return httpget.Text(http.StatusNotFound, "there is no profile "+strconv.Quote(name))
+		return httpget.Text(http.StatusNotFound, "unknown profile "+strconv.Quote(name))
 	}
-	return httpget.Text(http.StatusNotFound, "there are /metrics and /debug/pprof/{profile,heap,goroutine,…}")
+	return httpget.Text(http.StatusNotFound, "unknown path; want /metrics or /debug/pprof/{profile,heap,goroutine,…}")
 }
 
 // binary is the content type of a profile for "go tool pprof".

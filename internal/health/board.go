@@ -58,7 +58,7 @@ func (b *Board) Answer(path string) (status int, text string) {
 	case "/readyz":
 		why = func(s Status) string { return s.Waits + s.Stuck }
 	default:
-		return http.StatusNotFound, "there are /livez, /readyz and /startupz, and nothing else"
+		return http.StatusNotFound, "unknown path; want /livez, /readyz or /startupz"
 	}
 	b.mu.Lock()
 	roles := slices.Clone(b.roles)

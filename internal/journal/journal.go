@@ -160,7 +160,7 @@ func (j *Journal) Play(from int, do func(kind Kind, body []byte) error) error {
 	defer j.mu.Unlock()
 	at := slices.IndexFunc(j.segments, func(s Segment) bool { return s.Number == from })
 	if at < 0 {
-		return fmt.Errorf("journal: there is no segment %d", from)
+		return fmt.Errorf("journal: missing segment %d", from)
 	}
 	now, err := boot()
 	if err != nil {

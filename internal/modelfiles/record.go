@@ -164,7 +164,7 @@ func parseRecord(data []byte) (*record, error) {
 func (r *record) check() error {
 	for _, e := range r.Files {
 		if e.File != files.Base(e.File) || e.Written != files.Base(e.Written) {
-			return fmt.Errorf("%s names %q, written as %q, which are no files of its directory: %w", Record, e.File,
+			return fmt.Errorf("%s names %q, written as %q: want files of its directory: %w", Record, e.File,
 				e.Written, ErrDamaged)
 		}
 	}

@@ -86,7 +86,7 @@ func Read(dir string) (r Run, err error) {
 	defer file.Close()
 	lines, err := csv.NewReader(file).ReadAll()
 	if err != nil || len(lines) < 2 || len(lines[0]) < 3 || lines[0][0] != "epoch" {
-		return r, fmt.Errorf("%s is no history with an evaluation in it: %w", file.Name(), cmpErr(err))
+		return r, fmt.Errorf("%s is not a history with an evaluation: %w", file.Name(), cmpErr(err))
 	}
 	r.Columns = lines[0]
 	for _, line := range lines[1:] {

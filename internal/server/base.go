@@ -190,4 +190,4 @@ func (c *segments) newest() (number int, b base, err error) {
 }
 
 // errNoJournal means that there is no journal to come back to.
-var errNoJournal = errors.New("there is no journal")
+var errNoJournal = errors.New("no journal")

@@ -116,7 +116,8 @@ func (c *clipping) sum(r mode.Round, own []gradient.Squares) ([]gradient.Squares
 // requests as long as norms keeps the round.
 func (c *clipping) handle(_ *wire.Frame, msg *wire.Norms, r *state.Reply) error {
 	if c.peers.Index != 0 || !c.needsPeers() || msg.Server <= 0 || msg.Server >= len(c.peers.Endpoints) {
-		return wire.Refuse(wire.StatusRefused, "server %d sums no norms for server %d", c.peers.Index, msg.Server)
+		return wire.Refuse(wire.StatusRefused, "server %d asked server %d for norms, which it does not sum", msg.Server,
+			c.peers.Index)
 	}
 	sums, err := gradient.ParseSquares(msg.Sums, c.params)
 	if err != nil {

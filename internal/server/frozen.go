@@ -50,7 +50,7 @@ func (c *frozen) handleKeep(f *wire.Frame, msg *wire.Keep, _ *state.Reply) error
 		return err
 	}
 	if c.st.Leader == nil || c.st.Leader.Held(msg.ID) == 0 {
-		return wire.Refuse(wire.StatusStale, "cut %s takes no frozen values now: begin again", msg.ID)
+		return wire.Refuse(wire.StatusStale, "cut %s does not accept frozen values now: begin again", msg.ID)
 	}
 	c.coming.loads = msg.Loads
 	return c.keep(msg.ID, from, w)

@@ -120,7 +120,7 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 		}
 	}
 	if d.handlers[f.Op] == nil {
-		return wire.Refuse(wire.StatusRefused, "server %d answers no %v: all processes must be of one build", d.index,
+		return wire.Refuse(wire.StatusRefused, "server %d does not support %v: run the same build everywhere", d.index,
 			f.Op)
 	}
 	on := profiled.On()
@@ -157,8 +157,7 @@ func (d *door) admit(h *wire.Header) error {
 		return wire.Refuse(wire.StatusNotReady, "server %d waits for server 0: is it running?", d.index)
 	case h.Op == wire.OpFence || h.Op == wire.OpDrop || h.Op == wire.OpNorms || h.Op == wire.OpOrder:
 		if h.Job != g.Servers() {
-			return wire.Refuse(wire.StatusRefused, "%v is for servers of this job among themselves, and the sender is "+
-				"none", h.Op)
+			return wire.Refuse(wire.StatusRefused, "only servers of this job may send %v", h.Op)
 		}
 	case h.Job == g.Life(h.Worker, h.Life):
 	case h.Life == 0:

@@ -145,7 +145,7 @@ func TestNormsStayFew(t *testing.T) {
 	if _, err := tellNorms(t, s, 1, 1000, sumsOf(1, 1)[:1]); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("too few sums: error %v", err)
 	}
-	if _, err := tellNorms(t, newServer(t, strategy.Sync()), 1, 0, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "sums no norms") {
+	if _, err := tellNorms(t, newServer(t, strategy.Sync()), 1, 0, sumsOf(1, 1)); err == nil || !strings.Contains(err.Error(), "server 1 asked server 0 for norms, which it does not sum") {
 		t.Errorf("a server that does not clip: error %v", err)
 	}
 }

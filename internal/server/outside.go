@@ -123,7 +123,7 @@ func (c *outside) answer(f *wire.Frame, r *state.Reply) error {
 	case wire.ReadPage:
 		return c.page(&msg, r)
 	}
-	return wire.Refuse(wire.StatusRefused, "server %d can't read %.20q: reader and servers must be of one build", index,
+	return wire.Refuse(wire.StatusRefused, "server %d can't read %.20q: run the same build everywhere", index,
 		msg.What)
 }
 

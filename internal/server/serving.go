@@ -83,7 +83,7 @@ func (c *saving) again(f *wire.Frame) error {
 	}
 	all := make([]table.Served, len(c.store.Tables))
 	if len(lists) != 2*len(all) {
-		return fmt.Errorf("a model for serving has %d lists of rows, and there are %d tables", len(lists), len(all))
+		return fmt.Errorf("a served model has %d lists of rows, want 2 for each of %d tables", len(lists), len(all))
 	}
 	for i := range all {
 		all[i] = table.Served{Rows: lists[2*i], Gone: lists[2*i+1]}

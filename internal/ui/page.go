@@ -87,7 +87,7 @@ func (p *Page) Answer(r *httpget.Request) httpget.Answer {
 	case "/job.json":
 		return of("application/json", p.look())
 	}
-	return httpget.Text(http.StatusNotFound, "there are /, and /job.json for programs")
+	return httpget.Text(http.StatusNotFound, "unknown path; want /, or /job.json for programs")
 }
 
 // look returns the state of the job, now or a moment ago.

@@ -180,7 +180,7 @@ func (s Section) DenseIn(room *[]float32) ([]float32, error) {
 func denseFloats(size int) (int, error) {
 	n := size - (size+scaleSize+denseGroup-1)/(scaleSize+denseGroup)*scaleSize
 	if n < 0 || Int8.DenseSize(n) != size {
-		return 0, fmt.Errorf("wire: %d bytes are no groups of int8: %w", size, ErrFrame)
+		return 0, fmt.Errorf("wire: %d bytes are not whole groups of int8: %w", size, ErrFrame)
 	}
 	return n, nil
 }
@@ -219,7 +219,7 @@ func (s Section) plain(b []byte) ([]float32, error) {
 
 func (e Encoding) widen16(room *[]float32, b []byte) ([]float32, error) {
 	if len(b)%2 != 0 {
-		return nil, fmt.Errorf("wire: %d bytes are no whole number of %v: %w", len(b), e, ErrFrame)
+		return nil, fmt.Errorf("wire: %d bytes are not a whole number of %v: %w", len(b), e, ErrFrame)
 	}
 	dst := grown(room, len(b)/2)
 	if e == Float16 {

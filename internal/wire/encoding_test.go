@@ -151,11 +151,11 @@ func TestWrongSizesAreRefused(t *testing.T) {
 		s    Section
 		says string
 	}{
-		{"odd float16", Section{Kind: KindDense, coded: Float16, data: make([]byte, 5)}, "5 bytes are no whole number of float16"},
-		{"a scale alone", Section{Kind: KindDense, coded: Int8, data: make([]byte, 4)}, "4 bytes are no groups"},
-		{"less than a scale", Section{Kind: KindDense, coded: Int8, data: make([]byte, 3)}, "3 bytes are no groups"},
-		{"a second scale alone", Section{Kind: KindDense, coded: Int8, data: make([]byte, 264)}, "264 bytes are no groups"},
-		{"odd rows", Section{Kind: KindRows, coded: BFloat16, data: with(7)}, "7 bytes are no whole number of bfloat16"},
+		{"odd float16", Section{Kind: KindDense, coded: Float16, data: make([]byte, 5)}, "5 bytes are not a whole number of float16"},
+		{"a scale alone", Section{Kind: KindDense, coded: Int8, data: make([]byte, 4)}, "4 bytes are not whole groups"},
+		{"less than a scale", Section{Kind: KindDense, coded: Int8, data: make([]byte, 3)}, "3 bytes are not whole groups"},
+		{"a second scale alone", Section{Kind: KindDense, coded: Int8, data: make([]byte, 264)}, "264 bytes are not whole groups"},
+		{"odd rows", Section{Kind: KindRows, coded: BFloat16, data: with(7)}, "7 bytes are not a whole number of bfloat16"},
 		{"uneven rows", Section{Kind: KindRows, coded: Int8, data: with(11)}, "11 bytes are not 2 rows"},
 		{"rows of scales", Section{Kind: KindRows, coded: Int8, data: with(8)}, "8 bytes are not 2 rows"},
 		{"rows of nothing", Section{Kind: KindRows, coded: Int8, data: make([]byte, 18)}, "10 bytes are not 0 rows"},

@@ -30,7 +30,7 @@ func bytesOf(f []float32) []byte {
 // bytes.
 func floats(b []byte) ([]float32, error) {
 	if len(b)%4 != 0 {
-		return nil, fmt.Errorf("wire: %d bytes are no whole number of floats: %w", len(b), ErrFrame)
+		return nil, fmt.Errorf("wire: %d bytes are not a whole number of floats: %w", len(b), ErrFrame)
 	}
 	if len(b) == 0 {
 		return nil, nil

@@ -28,7 +28,7 @@ func Run(t *testing.T, stats any, elsewhere []string, meters ...any) {
 		case slices.Contains(counted, s.Key):
 			t.Errorf("%q is counted twice", s.Key)
 		case !name.MatchString(s.Name):
-			t.Errorf("%q is no name of a metric of gofleet", s.Name)
+			t.Errorf("%q is not named as metrics of gofleet are", s.Name)
 		case slices.Contains(families, family):
 			t.Errorf("two metrics are %s", family)
 		case (s.Help == "") != known:

@@ -119,7 +119,7 @@ func (p *Part) Embedding(param uint32) (int, error) {
 			return e, nil
 		}
 	}
-	return 0, wire.Refuse(wire.StatusRefused, "param %d is no embedding", param)
+	return 0, wire.Refuse(wire.StatusRefused, "param %d is not an embedding", param)
 }
 
 // Dim is the width of an embedding's rows.
