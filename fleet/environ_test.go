@@ -30,7 +30,7 @@ func TestMistypedVariables(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv(name, "1")
 			_, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
-			if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: "+meant+" is meant?") {
+			if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: did you mean "+meant+"?") {
 				t.Errorf("error %v", err)
 			}
 		})

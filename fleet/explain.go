@@ -54,7 +54,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	for name, n := range ids {
 		i := slices.IndexFunc(j.layout.Embeddings, func(e layout.Embedding) bool { return e.Name == name })
 		if i < 0 || n < 0 {
-			return nil, fmt.Errorf("fleet: Explain: %d ids of %q, which is no embedding, or no number of ids", n, name)
+			return nil, fmt.Errorf("fleet: Explain: %d ids of %q: want an embedding's name, and 0 or more ids", n, name)
 		}
 	}
 	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids),

@@ -163,7 +163,7 @@ func TestExplainRefuses(t *testing.T) {
 	})
 	x := trial.Training{Rule: optimizer.SGD{LR: 1}, Strategy: strategy.Async(), To: 1, Ahead: true}
 	x.After = func(ctx context.Context, f *fleet.Fleet, _ *trial.Toy) error {
-		if _, err := f.Explain(map[string]int{"w": 3}); err == nil || !strings.Contains(err.Error(), `"w", which is no embedding`) {
+		if _, err := f.Explain(map[string]int{"w": 3}); err == nil || !strings.Contains(err.Error(), `"w": want an embedding's name`) {
 			t.Errorf("ids of a dense param: %v", err)
 		}
 		e, err := f.Explain(nil)

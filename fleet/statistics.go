@@ -73,7 +73,7 @@ func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string,
 	reports := make([]report, len(all))
 	for w := range all {
 		if all[w], err = reports[w].unpack(all[w]); err != nil {
-			return nil, fmt.Errorf("what worker %d says of its statistics: %w; do all run the same build?", w, err)
+			return nil, fmt.Errorf("cannot decode worker %d's statistics: %w; do all run the same build?", w, err)
 		}
 	}
 	if !slices.ContainsFunc(reports, report.has) {

@@ -50,7 +50,7 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 			worker, f, ErrRole)
 	}
 	if worker < 0 || worker >= f.id.Workers || worker == f.id.Index {
-		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v: there is no such other worker", worker, f)
+		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v: want the index of another worker", worker, f)
 	}
 	id := f.id
 	id.Index = worker

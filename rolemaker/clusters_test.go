@@ -89,7 +89,7 @@ var clusters = []struct {
 		`"ps":["dyn-ps-0.default.svc:2222","dyn-ps-1.default.svc:2222"]}`, "worker", "1")}, refused: "enableDynamicWorker"},
 	{name: "TFJob, dynamic, with lists", source: tfSeen, env: vars{"TF_CONFIG": tfTask(`{"cluster":{"worker":{},"ps":["ps-1.ps:2222"]}`, "ps", "1")}.join(plainWords),
 		is: "server 1 of 2 at ps-1.ps:36000, 2 workers"},
-	{name: "TFJob, index behind the list", source: tfOperator, env: vars{"TF_CONFIG": tfTask(twoByTwo, "ps", "2")}, refused: "index of this server is 2; there are 2"},
+	{name: "TFJob, index behind the list", source: tfOperator, env: vars{"TF_CONFIG": tfTask(twoByTwo, "ps", "2")}, refused: "index of this server is 2; want 0 to 1"},
 	{name: "TFJob, index of letters", source: tfOperator, env: vars{"TF_CONFIG": tfTask(twoByTwo, "ps", `"x"`)}, refused: "TF_CONFIG is "},
 	{name: "TFJob, a task twice", source: tfOperator, env: vars{"TF_CONFIG": tfTask(`{"cluster":{"ps":["a:1"],"worker":["a:1"]}`, "ps", "0")}, refused: `"a:1" is there twice`},
 
@@ -107,7 +107,7 @@ var clusters = []struct {
 	{name: "PaddleJob of Kubeflow, two roles", source: pdOperator, env: vars{"PADDLE_NNODES": "4", "PADDLE_MASTER": "m:1", "PADDLE_TRAINER_NUM": "1",
 		"PADDLE_SERVER_NUM": "1", "HOSTNAME": "wd-1"}, refused: "PADDLE_SERVER_NUM and PADDLE_TRAINER_NUM are both set"},
 	{name: "PaddleJob of Kubeflow, number too large", source: pdOperator, env: vars{"PADDLE_NNODES": "2", "PADDLE_MASTER": "m:1", "PADDLE_SERVER_NUM": "1",
-		"HOSTNAME": "wd-2"}, refused: "this is server 2, but there are 2 processes"},
+		"HOSTNAME": "wd-2"}, refused: "this is server 2, but the job has 2 processes"},
 
 	{name: "PyTorchJob, rank 1", source: ptOperator, env: vars{"MASTER_ADDR": "wd-master-0", "MASTER_PORT": "23456", "WORLD_SIZE": "4", "RANK": "1",
 		"PET_MASTER_ADDR": "wd-master-0", "PET_MASTER_PORT": "23456", "PET_NNODES": "4", "PET_NODE_RANK": "1", "PET_NPROC_PER_NODE": "1"}, is: "worker 1 of 4, collective: ,,,"},
@@ -272,7 +272,7 @@ var clusters = []struct {
 	{name: "by hand, no servers", source: byHand, env: vars{"FLEET_ROLE": "worker", "FLEET_INDEX": "0", "FLEET_WORKERS": "2"}, refused: "FLEET_SERVERS is not set; it lists all servers"},
 	{name: "by hand, servers counted", source: byHand, env: vars{"FLEET_ROLE": "worker", "FLEET_INDEX": "0", "FLEET_WORKERS": "2", "FLEET_SERVERS": "3"},
 		refused: "FLEET_SERVERS is 3, but nothing says where they are: list them, as in ps-{0..2}.ps:36000"},
-	{name: "by hand, number too large", source: byHand, env: plainWords.with("FLEET_ROLE", "server", "FLEET_INDEX", "2"), refused: "index of this server is 2; there are 2"},
+	{name: "by hand, number too large", source: byHand, env: plainWords.with("FLEET_ROLE", "server", "FLEET_INDEX", "2"), refused: "index of this server is 2; want 0 to 1"},
 	{name: "by hand, number below 0", source: byHand, env: plainWords.with("FLEET_ROLE", "server", "FLEET_INDEX", "-1"), refused: "FLEET_INDEX is -1; numbers are from 0"},
 	{name: "by hand, another role", source: byHand, env: plainWords.with("FLEET_ROLE", "PSERVER"), refused: `FLEET_ROLE is "PSERVER"; it can be server or worker`},
 	{name: "by hand, one worker", source: byHand, env: vars{"FLEET_WORKERS": "1"}, is: "worker 0 of 1, alone"},

@@ -125,8 +125,8 @@ func (e env) advertised() (host string, port int, err error) {
 		return strings.Trim(host, "[]"), 0, nil
 	}
 	if port, err = strconv.Atoi(text); err != nil || port < 1 || port > 65535 {
-		return "", 0, fmt.Errorf("%s is %q and %s is %q: port %q is none", envAdvertise, e(envAdvertise), envListen,
-			listening, text)
+		return "", 0, fmt.Errorf("%s is %q and %s is %q: port %q must be 1 to 65535", envAdvertise,
+			e(envAdvertise), envListen, listening, text)
 	}
 	return host, port, nil
 }

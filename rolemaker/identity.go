@@ -81,8 +81,7 @@ func (id Identity) Validate() error {
 	case id.Local() && (id.IsServer() || id.Workers > 1):
 		return fmt.Errorf("rolemaker: a job of %d workers has no servers; name their endpoints", id.Workers)
 	case id.Index < 0 || id.Index >= id.peers():
-		return fmt.Errorf("rolemaker: index of this %v is %d; there are %d, counted from 0", id.Role, id.Index,
-			id.peers())
+		return fmt.Errorf("rolemaker: index of this %v is %d; want 0 to %d", id.Role, id.Index, id.peers()-1)
 	case len(id.WorkerEndpoints) != 0 && len(id.WorkerEndpoints) != id.Workers:
 		return fmt.Errorf("rolemaker: %d worker endpoints for %d workers: %q", len(id.WorkerEndpoints), id.Workers,
 			id.WorkerEndpoints)

@@ -139,7 +139,7 @@ func TestPMIFDRefuses(t *testing.T) {
 	for fd, want := range map[string]string{
 		"x":      `PMI_FD is "x"; it must be a number`,
 		"-3":     "PMI_FD is -3",
-		"987654": "PMI_FD is 987654, which is no connection to a process manager",
+		"987654": "PMI_FD is 987654, which is not a connection to a process manager",
 	} {
 		vars := map[string]string{"PMI_RANK": "1", "PMI_SIZE": "2", "PMI_FD": fd}
 		_, err := MPISymmetric{Getenv: func(n string) string { return vars[n] }}.Resolve(t.Context())

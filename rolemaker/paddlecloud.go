@@ -161,7 +161,7 @@ func (c *cloud) servers() ([]string, error) {
 	}
 	n, set, err := c.integer(envServerNum)
 	if err == nil && set && n != len(list) {
-		err = fmt.Errorf("%s is %d, but there are %d server endpoints: %s", envServerNum, n, len(list),
+		err = fmt.Errorf("%s is %d, but the list has %d server endpoints: %s", envServerNum, n, len(list),
 			strings.Join(list, ","))
 	}
 	return list, err

@@ -162,7 +162,7 @@ func TestPaddleCloudRefuses(t *testing.T) {
 			`PADDLE_PSERVERS_IP_PORT_LIST is "10.0.0.1,10.0.0.2:1": endpoint "10.0.0.1" is not "host:port"`},
 		{"comma at the end", byHandWorker().with("PADDLE_PSERVERS_IP_PORT_LIST", "10.0.0.1:1,"), `endpoint "" is not`},
 		{"server twice", byHandWorker().with("PADDLE_PSERVERS_IP_PORT_LIST", "a:1,a:1"), `endpoint "a:1" is there twice`},
-		{"number of servers", byHandWorker().with("PADDLE_PSERVERS_NUM", "3"), "PADDLE_PSERVERS_NUM is 3, but there are 2 server endpoints"},
+		{"number of servers", byHandWorker().with("PADDLE_PSERVERS_NUM", "3"), "PADDLE_PSERVERS_NUM is 3, but the list has 2 server endpoints"},
 		{"odd number of servers", byHandWorker().with("PADDLE_PSERVERS_NUM", "two"), `PADDLE_PSERVERS_NUM is "two"; it must be a number`},
 
 		{"no number of workers", byHandWorker().with("PADDLE_TRAINERS_NUM", ""), "PADDLE_TRAINERS_NUM is not set"},

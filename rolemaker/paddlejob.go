@@ -52,7 +52,7 @@ func (e env) paddleJob() (c claim, err error) {
 		rank = size - 1 - rank // servers from the front, workers from the back: the numbers of each are not known yet
 	}
 	if rank < 0 || rank >= size {
-		return c, fmt.Errorf("this is %v, but there are %d processes (%s)", who, size, envNodes)
+		return c, fmt.Errorf("this is %v, but the job has %d processes (%s)", who, size, envNodes)
 	}
 	c.meeting = &meeting{world: world{rank: rank, size: size, job: e("PADDLE_JOB_ID")}, where: e(envMaster)}
 	return c, nil

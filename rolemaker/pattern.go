@@ -22,7 +22,7 @@ func expand(entry string) ([]string, error) {
 	to, err2 := strconv.ParseUint(last, 10, 31)
 	switch {
 	case !closed || !dots || err != nil || err2 != nil || to < from:
-		return nil, fmt.Errorf("%q is no pattern; it is {0..3}, from the first number to the last", entry)
+		return nil, fmt.Errorf("invalid pattern %q; want {0..3}, from the first number to the last", entry)
 	case to-from >= maxMembers:
 		return nil, fmt.Errorf("%q stands for more than %d entries", entry, maxMembers)
 	}

@@ -22,8 +22,8 @@ func TestExpand(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]string{
-		"ps-{0..2.ps": "is no pattern", "ps-{0,1}": "is no pattern", "ps-{2..0}": "is no pattern", "ps-{-1..2}": "is no pattern", "{}": "is no pattern",
-		"{0..99999}": "more than 16384", "{0..999}{0..999}": "more than 16384", "a{0..1}b{x}": "is no pattern",
+		"ps-{0..2.ps": "invalid pattern", "ps-{0,1}": "invalid pattern", "ps-{2..0}": "invalid pattern", "ps-{-1..2}": "invalid pattern", "{}": "invalid pattern",
+		"{0..99999}": "more than 16384", "{0..999}{0..999}": "more than 16384", "a{0..1}b{x}": "invalid pattern",
 	} {
 		if got, err := expand(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is %v, error %v", pattern, len(got), err)
@@ -47,7 +47,7 @@ func TestMembers(t *testing.T) {
 		}
 	}
 	for value, want := range map[string]string{"-1": "it can be 0 to", "20000": "it can be 0 to", "a:1,": `endpoint ""`, "a:0": `port "0"`, "a:1,a:1": "twice",
-		"fd00::1:36000x": "is not", "a-{1..": "no pattern"} {
+		"fd00::1:36000x": "is not", "a-{1..": "invalid pattern"} {
 		if _, list, err := env(lookup("X", value)).members("X"); err == nil || !strings.Contains(err.Error(), "X") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s is %v, error %v", value, list, err)
 		}

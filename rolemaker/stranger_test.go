@@ -131,7 +131,7 @@ func TestMistypedNames(t *testing.T) {
 			for reader, rm := range map[string]rolemaker.RoleMaker{"FromEnvironment": rolemaker.FromEnvironment(nil), "PaddleCloud": rolemaker.PaddleCloud{},
 				"Collective": rolemaker.Collective{}} {
 				_, err := rm.Identity()
-				if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: "+meant+" is meant?") {
+				if err == nil || !strings.Contains(err.Error(), name+" is set, which nothing reads: did you mean "+meant+"?") {
 					t.Errorf("%s: error %v", reader, err)
 				}
 			}

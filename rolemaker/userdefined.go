@@ -58,7 +58,7 @@ func (u UserDefined) check(id Identity) error {
 	case u.WorkerNum < 0:
 		return fmt.Errorf("WorkerNum is %d; it must be positive", u.WorkerNum)
 	case id.Workers == 0:
-		return errors.New("WorkerNum is 0 and WorkerEndpoints is empty; say how many workers there are")
+		return errors.New("WorkerNum is 0 and WorkerEndpoints is empty; set the number of workers")
 	case len(id.WorkerEndpoints) != 0 && len(id.WorkerEndpoints) != id.Workers:
 		return fmt.Errorf("WorkerEndpoints has %d entries, WorkerNum is %d", len(id.WorkerEndpoints), id.Workers)
 	case id.Index < 0 || id.Index >= id.peers():

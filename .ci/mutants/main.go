@@ -87,7 +87,7 @@ func filesOf(args []string) (files []string, err error) {
 		}
 	}
 	if len(files) == 0 {
-		return nil, fmt.Errorf("%q name no files of Go", args)
+		return nil, fmt.Errorf("no Go files in %q", args)
 	}
 	return files, nil
 }

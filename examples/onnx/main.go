@@ -32,7 +32,7 @@ func run(args []string, says io.Writer) error {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("%q is no flag; -h lists them", fs.Arg(0))
+		return fmt.Errorf("unexpected argument %q; want flags only, see -h", fs.Arg(0))
 	}
 	m, err := nn.Load(*model, deltas...)
 	if err != nil {

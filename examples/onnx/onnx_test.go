@@ -58,7 +58,7 @@ func TestFlags(t *testing.T) {
 		t.Error("-outputs does nothing")
 	}
 	for _, c := range [][2]string{{"-deltas=" + filepath.Join(model, "none"), "delta"}, {"-outputs=r", `has "r"`}, {"-rows=r", `has "r"`},
-		{"-model=none", "none"}, {"-out=" + filepath.Join(out, "below"), "below"}, {"more", `"more" is no flag`}} {
+		{"-model=none", "none"}, {"-out=" + filepath.Join(out, "below"), "below"}, {"more", `unexpected argument "more"`}} {
 		args := []string{"-model=" + model, "-out=" + out, c[0]}
 		if err := run(args, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), c[1]) {
 			t.Errorf("%s: %v, want %q", c[0], err, c[1])

@@ -53,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if fs.NArg() > 0 {
-		return fmt.Errorf("%q is no flag; -h lists them", fs.Arg(0))
+		return fmt.Errorf("unexpected argument %q; want flags only, see -h", fs.Arg(0))
 	}
 	if *deadline <= 0 || *body <= 0 || *rows <= 0 || *atOnce <= 0 || *connections <= 0 {
 		return fmt.Errorf("-deadline=%v -body=%d -rows=%d -at_once=%d -connections=%d: with one of them 0 or less "+
@@ -74,7 +74,7 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	if _, err := os.Stat(*deltas); *deltas != "" && err != nil {
-		slog.Warn("there are no deltas yet", "error", err)
+		slog.Warn("no deltas yet", "error", err)
 	}
 	defer scorer.Close()
 	slog.Info("serving", "model", *model, "version", scorer.Version(), "address", l.Addr())

@@ -33,7 +33,7 @@ func (c *config) files() (train.Files, error) {
 		f.Format = dataset.CriteoSlots()
 	case "criteo":
 	default:
-		return f, fmt.Errorf("-format=%s: there are criteo and slots", c.format)
+		return f, fmt.Errorf("-format=%s: want criteo or slots", c.format)
 	}
 	return f, nil
 }

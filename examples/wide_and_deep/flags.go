@@ -69,7 +69,7 @@ func (c *config) apply(preset string) error {
 		c.dim, c.initRange, c.layers = 10, 1, []int{400, 400, 400}
 		c.rule = optimizer.SGD{LR: cmp.Or(c.LR, 1e-4)}
 	default:
-		return fmt.Errorf("-preset=%s: there are flights, criteo and seed", preset)
+		return fmt.Errorf("-preset=%s: want flights, criteo or seed", preset)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (c *config) widths(list string) error {
 	for _, w := range strings.Split(list, ",") {
 		n, err := strconv.Atoi(w)
 		if err != nil || n < 1 {
-			return fmt.Errorf("-layers=%s: %q is no width", list, w)
+			return fmt.Errorf("-layers=%s: width %q must be a whole number, 1 or more", list, w)
 		}
 		c.layers = append(c.layers, n)
 	}

@@ -65,7 +65,7 @@ func runNew(args []string, con *console) int {
 		fmt.Fprintf(con.out, "A list: %s.\n", is)
 	}
 	if strings.Contains(strings.Join(p.Lists, ""), "parted by") {
-		fmt.Fprint(con.out, "If one is none, or parted by something else: --list='FIELD=' or --list='FIELD=;'.\n")
+		fmt.Fprint(con.out, "If one is not a list, or has another separator: --list='FIELD=' or --list='FIELD=;'.\n")
 	}
 	for _, why := range p.Left {
 		fmt.Fprintf(con.out, "Left out: %s.\n", why)

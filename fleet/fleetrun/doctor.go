@@ -153,8 +153,8 @@ func (d *doctor) findProgram() {
 	}
 	tool, err := exec.LookPath("go")
 	if err != nil {
-		d.say(name, "a package of Go, and there is no go command")
-		d.lacks("no go command builds %s here: build it elsewhere, and name the executable", name)
+		d.say(name, "a Go package, but no go command was found")
+		d.lacks("cannot build %s without a go command: build it elsewhere, and name the executable", name)
 		return
 	}
 	d.say(name, "a package of Go, which %s builds", tool)

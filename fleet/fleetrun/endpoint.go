@@ -62,7 +62,7 @@ func parseEndpoint(item string) (endpoint, error) {
 
 func checkHost(host string) error {
 	if host == "" {
-		return errors.New("it names no host")
+		return errors.New("missing host")
 	}
 	if strings.ContainsAny(host, " \t/[]") {
 		return errors.New("expected ip:port")

@@ -28,9 +28,9 @@ func TestParseListErrors(t *testing.T) {
 	tests := []struct{ list, want string }{
 		{"10.0.0.1", `--servers=10.0.0.1, entry 0 ("10.0.0.1"): it needs a port`},
 		{"::1", "it needs a port"},
-		{"10.0.0.1:1,,10.0.0.2:2", `entry 1 (""): it names no host`},
-		{"10.0.0.1:1,", "it names no host"},
-		{":36000", "it names no host"},
+		{"10.0.0.1:1,,10.0.0.2:2", `entry 1 (""): missing host`},
+		{"10.0.0.1:1,", "missing host"},
+		{":36000", "missing host"},
 		{"10.0.0.1:0", `a port is a number from 1 to 65535, not "0"`},
 		{"10.0.0.1:65536", "a port is a number"},
 		{"10.0.0.1:http", "a port is a number"},

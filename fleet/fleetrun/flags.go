@@ -178,7 +178,7 @@ func (o *options) checkRestarts() error {
 func (o *options) checkRunMode() error {
 	switch {
 	case o.runMode != "" && o.runMode != "ps" && o.runMode != "collective":
-		return fmt.Errorf("--run_mode=%s: there are ps and collective", o.runMode)
+		return fmt.Errorf("--run_mode=%s: want ps or collective", o.runMode)
 	case o.runMode == "ps" && o.collective():
 		return errors.New("--run_mode=ps, but the command line names no servers: add --server_num or --servers")
 	case o.runMode == "collective" && (o.serverNum.set || o.servers != ""):

@@ -162,7 +162,7 @@ func nearest(dir string) (string, error) {
 	for {
 		info, err := os.Stat(dir)
 		if err == nil && !info.IsDir() {
-			return "", fmt.Errorf("%s is no directory", dir)
+			return "", fmt.Errorf("%s is not a directory", dir)
 		}
 		if up := filepath.Dir(dir); errors.Is(err, os.ErrNotExist) && up != dir {
 			dir = up

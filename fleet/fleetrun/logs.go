@@ -67,7 +67,7 @@ func goOnWithLog(dir string, r role, why string) (*os.File, error) {
 	}
 	if _, err := fmt.Fprintf(f, attemptLine+" %s, %s\n", why, time.Now().Format(time.DateTime)); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("the log can't be gone on with: %w", err)
+		return nil, fmt.Errorf("cannot append to the log: %w", err)
 	}
 	return f, nil
 }

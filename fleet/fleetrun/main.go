@@ -65,7 +65,7 @@ func nearCommand(name string) error {
 	if _, err := os.Stat(name); meant == "" || err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s is no command: is %s meant? -h lists them all", name, meant)
+	return fmt.Errorf("unknown command %q (did you mean %q?); see -h", name, meant)
 }
 
 // Exit codes of fleetrun itself. The code of a failed role is passed on.

@@ -33,7 +33,7 @@ func executable(info os.FileInfo) bool {
 // buildPackage builds a package; the go command prints what is wrong with it.
 func buildPackage(name, scratch string, signals <-chan os.Signal, con *console) (string, error) {
 	if strings.HasPrefix(name, "-") {
-		return "", fmt.Errorf("%q is no program: flags of fleetrun stand before it, its own after it", name)
+		return "", fmt.Errorf("missing program before flag %q: put fleetrun's own flags before the program", name)
 	}
 	dir := filepath.Join(scratch, "bin")
 	if err := os.Mkdir(dir, 0o777); err != nil {

@@ -19,7 +19,7 @@ var pauses = peer.Pauses{First: 20 * time.Millisecond, Last: time.Second}
 var (
 	// errWaited ends the wait for a server.
 	errWaited = errors.New("the wait is over")
-	errSilent = errors.New("there was no answer")
+	errSilent = errors.New("no answer")
 )
 
 // ask sends the request that fill builds to a server, and passes the answer to read. If the server does not answer, is
@@ -96,4 +96,4 @@ func rowsOf(f *wire.Frame) (s wire.Section, out wire.ReadOut, err error) {
 }
 
 // errAnswer is the error for an answer that does not match the request.
-var errAnswer = errors.New("the answer has other rows than were asked for: reader and servers must be of one build")
+var errAnswer = errors.New("the answer has other rows than the request: run the same build everywhere")

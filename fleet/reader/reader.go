@@ -112,7 +112,7 @@ func (o *Options) transport() (transport.Transport, error) {
 	readable, ok := t.(transport.Readable)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("a %T can't read: it is no transport.Readable", t)
+		return nil, fmt.Errorf("a %T can't read: want a transport.Readable", t)
 	case token == "":
 		return nil, errors.New("set FLEET_READ_TOKEN, here and on the servers, or Options.Token")
 	}

@@ -365,7 +365,7 @@ func TestWhoMayRead(t *testing.T) {
 			"has not given what was asked for":  {Servers: []string{"server-0:1", "nobody:1"}, Token: token, Transport: good.Transport, Wait: 50 * time.Millisecond},
 			`no such embedding: "more"`:         {Servers: good.Servers, Token: token, Transport: good.Transport, Params: []reader.Param{{Name: "more"}}},
 			"and 3 and 0 are wanted":            {Servers: good.Servers, Token: token, Transport: good.Transport, Params: []reader.Param{{Name: "rows", Dim: 3}}},
-			"it is no transport.Readable":       {Servers: good.Servers, Token: token, Transport: &trial.Cable{Transport: bare}},
+			"want a transport.Readable":         {Servers: good.Servers, Token: token, Transport: &trial.Cable{Transport: bare}},
 		} {
 			r, err := reader.Open(ctx, o)
 			if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "somebody else")) {

@@ -60,7 +60,7 @@ func measurable(n *nn.Node) error {
 	if n.Counts() || perExample(n) == 1 && (len(n.Shape()) == 0 || n.Shape()[0] == 1) {
 		return nil
 	}
-	return fmt.Errorf("%v, is no metric that counts over batches and has not one element: take its nn.Mean", n)
+	return fmt.Errorf("%v, is neither a metric that counts over batches nor one number: take its nn.Mean", n)
 }
 
 // measure returns the sums of nodes over rows, one node after the other, and the spreads of the predictions in preds.

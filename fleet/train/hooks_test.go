@@ -434,7 +434,7 @@ func TestHooksThatCantWork(t *testing.T) {
 	stranger := newSigns().auc
 	for want, h := range map[string]train.Hooks{
 		"Patience -1":                train.EarlyStopping{Patience: -1}.Hooks(),
-		"none of Job.Metrics":        train.EarlyStopping{Metric: stranger}.Hooks(),
+		"not in Job.Metrics":         train.EarlyStopping{Metric: stranger}.Hooks(),
 		`Dir ""`:                     train.BestModel{}.Hooks(),
 		"LogSteps(<nil>, 1)":         train.LogSteps(nil, 1),
 		"Plateau looks at \"AUC\"":   train.Plateau{Metric: stranger}.Hooks(),

@@ -212,7 +212,7 @@ func readHistory(file string) (h []Evaluation, paces []Pace, err error) {
 	defer text.Close()
 	rows, err := csv.NewReader(text).ReadAll()
 	if err != nil || len(rows) == 0 || len(rows[0]) < 2 {
-		return nil, nil, fmt.Errorf("train: %s is no history: %w", file, err)
+		return nil, nil, fmt.Errorf("train: %s is not a history: %w", file, err)
 	}
 	for _, row := range rows[1:] {
 		e, p := Evaluation{Values: map[string]float64{}}, Pace{}

@@ -104,7 +104,7 @@ func status(err error) int {
 
 func start(o *Options, args []string, job func() (Job, error)) error {
 	if len(args) > 0 {
-		return usage{fmt.Errorf("%q is no flag; -h lists them", args[0])}
+		return usage{fmt.Errorf("unexpected argument %q; want flags only, see -h", args[0])}
 	}
 	_, err := exit.Restart()
 	if err = errors.Join(err, o.Check()); err != nil {

@@ -33,7 +33,7 @@ func TestCallsWithoutWhatTheyNeed(t *testing.T) {
 			_, err := train.Evaluate(ctx, nil, rows, net.loss)
 			return err
 		}},
-		{`train: Evaluate: node 1, "sigmoid_0" [N 1], is no metric that counts over batches and has not one element`,
+		{`train: Evaluate: node 1, "sigmoid_0" [N 1], is neither a metric that counts over batches nor one number`,
 			func(ctx context.Context, f *fleet.Fleet) error {
 				_, err := train.Evaluate(ctx, f, rows, net.auc, net.pred)
 				return err
@@ -87,7 +87,7 @@ func TestJobsWithoutWhatTheyNeed(t *testing.T) {
 	for want, lack := range map[string]func(j *train.Job){
 		"train: Job.Rows(0, …) gave no rows": func(j *train.Job) { j.Rows = func(int, *dataset.Dataset) *dataset.Dataset { return nil } },
 		"train: Job.Outputs[0] is nil":       func(j *train.Job) { j.Outputs = []*nn.Node{nil} },
-		`train: Job.Metrics[0], "sigmoid_0" [N 1], is no metric that counts over batches and has not one element: take its nn.Mean`: func(
+		`train: Job.Metrics[0], "sigmoid_0" [N 1], is neither a metric that counts over batches nor one number: take its nn.Mean`: func(
 			j *train.Job) {
 			j.Metrics = j.Outputs
 		},

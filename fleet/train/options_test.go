@@ -309,7 +309,7 @@ func TestStart(t *testing.T) {
 		args  []string
 		fails error
 		want  string
-	}{{args: []string{"rows"}, want: `"rows" is no flag`}, {o: Options{Epochs: -1}, want: "-epochs=-1"}, {fails: broken, want: broken.Error()}, {want: "Job.Loss is nil"}} {
+	}{{args: []string{"rows"}, want: `unexpected argument "rows"`}, {o: Options{Epochs: -1}, want: "-epochs=-1"}, {fails: broken, want: broken.Error()}, {want: "Job.Loss is nil"}} {
 		made := false
 		err := start(&c.o, c.args, func() (Job, error) { made = true; return Job{}, c.fails })
 		if err == nil || !strings.Contains(err.Error(), c.want) || made != (status(err) == 1) {

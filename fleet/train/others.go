@@ -83,7 +83,7 @@ func (o *others) exchange(ctx context.Context, f *fleet.Fleet, mine word) (words
 		}
 		var w word
 		if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&w); err != nil {
-			return nil, nil, fmt.Errorf("train: what worker %d says is not understood; do all run the same program? %w",
+			return nil, nil, fmt.Errorf("train: cannot decode worker %d's message; do all run the same program? %w",
 				i, err)
 		}
 		words, at = append(words, w), append(at, i)

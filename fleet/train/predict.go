@@ -86,7 +86,7 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 		}
 		if p.rows-before != given {
 			return p.rows, fmt.Errorf("train: Predict: workers have different rows: row %d of all is missing, and "+
-				"there are more: give all workers the same", p.rows)
+				"later ones are not: give all workers the same", p.rows)
 		}
 		if over {
 			return p.rows, p.exe.Close(ctx)

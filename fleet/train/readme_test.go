@@ -33,7 +33,7 @@ func TestReadmesProgramRuns(t *testing.T) {
 	fleetrun, late := builtFleetrun(t), build(t, dir, "late", program)
 	writeFlights(t, filepath.Join(dir, "flights.csv"))
 
-	const meant = "late: flag provided but not defined: -epoch: is -epochs meant? -h lists all flags\n"
+	const meant = "late: flag provided but not defined: -epoch: did you mean -epochs? -h lists all flags\n"
 	mistyped := exec.CommandContext(t.Context(), late, "-epoch=3")
 	if said, _ := mistyped.CombinedOutput(); string(said) != meant || mistyped.ProcessState.ExitCode() != 2 {
 		t.Errorf("a mistyped flag ends with %v: %s", mistyped.ProcessState, said)

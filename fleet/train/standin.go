@@ -88,7 +88,7 @@ func (s *standIns) play(ctx context.Context, worker int) error {
 	if s.failed++; s.failed > 2 || err == nil {
 		return fmt.Errorf("train: what worker %d has left could not be trained: %w", worker, err)
 	}
-	slog.Warn("train: this process can't be the next life of a worker, which may have come by itself", "worker", worker,
+	slog.Warn("train: this process could not stand in for a worker, which may have restarted", "worker", worker,
 		"error", err)
 	return nil
 }

@@ -130,8 +130,8 @@ func (t *tests) warnUnmeasured(e Evaluation) {
 		return
 	}
 	if _, tested := e.Values[EvalLoss]; !tested {
-		slog.Warn("train: the test rows have no loss, and hooks take that for worse than any: a number that a row is "+
-			"fed, its label or its prediction is not finite, or there are no test rows", "epoch", e.Epoch)
+		slog.Warn("train: the test rows have no loss, which hooks take as worse than any: a feed, a label or a "+
+			"prediction is not finite, or no worker has test rows", "epoch", e.Epoch)
 		return
 	}
 	for _, n := range t.job.Metrics {

@@ -39,7 +39,7 @@ func (w *watched) check(r *Run) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("train: %s looks at %v, which is none of Job.Metrics", w.hook, w.metric)
+	return fmt.Errorf("train: %s looks at %v, which is not in Job.Metrics", w.hook, w.metric)
 }
 
 // value is the watched value; one that was not measured is worse than any other.

@@ -63,10 +63,10 @@ func command(ctx context.Context, args []string) (code int) {
 // known returns an error for a mode or level that does not exist.
 func known(mode, level string) error {
 	if mode != "" && !slices.Contains(strategy.Modes(), strategy.Mode(mode)) {
-		return fmt.Errorf("-mode=%s: there are %v", mode, strategy.Modes())
+		return fmt.Errorf("-mode=%s: want one of %v", mode, strategy.Modes())
 	}
 	if level != "" && !slices.Contains(names(levels), level) {
-		return fmt.Errorf("-level=%s: there are %v", level, names(levels))
+		return fmt.Errorf("-level=%s: want one of %v", level, names(levels))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func Parse(fs *flag.FlagSet, args []string, hidden func(name string) bool) error
 		return wanted(fs, err)
 	}
 	if meant := nearFlag(name, fs, hidden); meant != "" {
-		return fmt.Errorf("%w: is -%s meant? -h lists all flags", err, meant)
+		return fmt.Errorf("%w: did you mean -%s? -h lists all flags", err, meant)
 	}
 	return fmt.Errorf("%w; -h lists all flags", err)
 }

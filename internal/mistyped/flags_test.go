@@ -23,11 +23,11 @@ func TestParse(t *testing.T) {
 	fs.Bool("quiet", false, "")
 	hidden := func(name string) bool { return name == "np" }
 	for arg, want := range map[string]string{
-		"-workers_num=2":           "flag provided but not defined: -workers_num: is -worker_num meant? -h lists all flags",
-		"--worker-num=2":           "is -worker_num meant?",
-		"--num_workers=2":          "is -worker_num meant?",
-		"--Epoch=2":                "is -epochs meant?",
-		"-evalEvery":               "is -eval_every meant?",
+		"-workers_num=2":           "flag provided but not defined: -workers_num: did you mean -worker_num? -h lists all flags",
+		"--worker-num=2":           "did you mean -worker_num?",
+		"--num_workers=2":          "did you mean -worker_num?",
+		"--Epoch=2":                "did you mean -epochs?",
+		"-evalEvery":               "did you mean -eval_every?",
 		"-nap=1":                   "not defined: -nap; -h lists all flags",
 		"-m":                       "not defined: -m; -h lists all flags",
 		"-rate":                    "not defined: -rate; -h lists all flags",

@@ -10,7 +10,7 @@ import (
 // Refuse returns an error if name, a variable that nothing reads, was probably meant to be one of known.
 func Refuse(prefix, name string, known []string) error {
 	if k := meant(prefix, name, known); k != "" {
-		return fmt.Errorf("%s is set, which nothing reads: %s is meant? unset the one, or set the other", name, k)
+		return fmt.Errorf("%s is set, which nothing reads: did you mean %s? unset the one, or set the other", name, k)
 	}
 	return nil
 }

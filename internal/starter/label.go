@@ -50,7 +50,7 @@ func (p *program) findTask() error {
 			p.task = chance
 		}
 		if !utf8.ValidString(strings.Join(p.values, "")) {
-			return fmt.Errorf("label %q has texts that are no UTF-8 (%s): convert the file, by iconv or the program "+
+			return fmt.Errorf("label %q has texts that are not UTF-8 (%s): convert the file, by iconv or the program "+
 				"that wrote it", f.name, f.texts())
 		}
 		return nil
@@ -183,10 +183,10 @@ func (p *program) leftOut() (all []string) {
 func (r *rows) noField(name, flag string) error {
 	for _, f := range r.fields {
 		if strings.EqualFold(f.name, strings.TrimSpace(name)) {
-			return fmt.Errorf("no field %q for -%s: is %q meant?", name, flag, f.name)
+			return fmt.Errorf("no field %q for -%s: did you mean %q?", name, flag, f.name)
 		}
 	}
-	return fmt.Errorf("no field %q for -%s: there are %s%s", name, flag, r.names(), rowAdvice(r.fields[0].name))
+	return fmt.Errorf("no field %q for -%s; want one of %s%s", name, flag, r.names(), rowAdvice(r.fields[0].name))
 }
 
 func (r *rows) names() string {

@@ -112,7 +112,7 @@ func (p *program) format(l *lines) {
 	if p.rows.trim {
 		dialect += "Trim: true, "
 	}
-	l.add("// format says what becomes of the fields of a row. A saved model carries it, so that such rows can ask it.")
+	l.add("// format says what becomes of the fields of a row. It is saved with the model, which then scores raw rows.")
 	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: dataset.UsualNAs(), ", kind, dialect))
 	if len(p.numbers) > 0 {
 		l.add("\t// Numbers around 0, by mean and deviation of %d rows; a missing number is the mean.", p.rows.count)

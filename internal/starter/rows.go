@@ -171,7 +171,7 @@ func (r *rows) readCSV(first string) error {
 	}
 	for i, name := range names {
 		if !utf8.ValidString(name) {
-			return fmt.Errorf("the name of field %d, %q, is no UTF-8: convert the file, by iconv or the program that "+
+			return fmt.Errorf("the name of field %d, %q, is not UTF-8: convert the file, by iconv or the program that "+
 				"wrote it", i+1, name)
 		}
 		if r.field(name) != nil && name != "" {

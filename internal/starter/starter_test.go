@@ -111,32 +111,32 @@ func TestRefused(t *testing.T) {
 	for want, c := range map[string]struct {
 		path, label string
 	}{
-		"no such file":            {"absent.csv", "y"},
-		"too few":                 {write(t, "f.csv", "x,y\n", 3, row("#,1")), "y"},
-		`no field "z" for -label`: {write(t, "f.csv", "x,y\n", 30, row("#,1")), "z"},
-		"in all rows":             {write(t, "f.csv", "x,y\n", 30, row("#,1")), "y"},
-		"has 60 different texts":  {write(t, "f.csv", "x,y\n", 60, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,a%d", i%7, i) }), "y"},
-		"is a time":               {write(t, "f.csv", "x,y\n", 30, row("#,2024-01-1#")), "y"},
-		"1234.5 for $1,234.50":    {write(t, "f.csv", "x;y\n", 30, row("#;$1,00#.50")), "y"},
-		"is \"Y\" meant":          {write(t, "f.csv", "x,Y\n", 30, row("#,1")), "y"},
-		"the file is empty":       {write(t, "f.csv", "", 0, nil), "y"},
-		"1 lines, of which":       {write(t, "f.csv", "x,y\n", 0, nil), "y"},
-		"an array of JSON":        {write(t, "f.json", "[\n", 30, row(`{"x": #, "y": 1},`)), "y"},
-		"end with \\r alone":      {write(t, "f.csv", strings.ReplaceAll("x,y\n1,2\n", "\n", "\r"), 0, nil), "y"},
-		"if it is a row":          {write(t, "f.csv", "0,a,0\n", 30, row("#,a,#")), "y"},
-		"quotes has several":      {write(t, "f.csv", "x,y\n", 30, row("#,\"a\nb\"")), "y"},
-		"is missing in 30 of 30":  {write(t, "f.csv", "x,y\n", 30, row("#,NA")), "y"},
-		"no field that a model":   {write(t, "f.csv", "x,y\n", 30, row("1,#")), "y"},
-		"rename one":              {write(t, "f.csv", "x,x\n", 30, row("#,1")), "x"},
-		"another number of":       {write(t, "f.csv", "x,y\n", 30, row("#,1,2")), "y"},
-		"row 1 that was":          {write(t, "f.json", "", 30, row("{#")), "y"},
-		"with a point":            {write(t, "f.csv", "x,y\n", 30, row("#,#.0")), "y"},
-		"texts among numbers":     {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,%d%s", i%7, i, []string{"", "_5"}[i%2]) }), "y"},
-		"has texts that are no U": {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d.5,%s", i, []string{"no", "s\xed"}[i%2]) }), "y"},
-		"is no UTF-8":             {write(t, "f.csv", "surfac\xe9,y\n", 30, row("#,#")), "y"},
-		"than float32 tells":      {write(t, "f.csv", "x,y\n", 30, row("#,171983512#.5")), "y"},
-		"is Parquet":              {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
-		"holds arrays":            {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
+		"no such file":             {"absent.csv", "y"},
+		"too few":                  {write(t, "f.csv", "x,y\n", 3, row("#,1")), "y"},
+		`no field "z" for -label`:  {write(t, "f.csv", "x,y\n", 30, row("#,1")), "z"},
+		"in all rows":              {write(t, "f.csv", "x,y\n", 30, row("#,1")), "y"},
+		"has 60 different texts":   {write(t, "f.csv", "x,y\n", 60, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,a%d", i%7, i) }), "y"},
+		"is a time":                {write(t, "f.csv", "x,y\n", 30, row("#,2024-01-1#")), "y"},
+		"1234.5 for $1,234.50":     {write(t, "f.csv", "x;y\n", 30, row("#;$1,00#.50")), "y"},
+		"did you mean \"Y\"?":      {write(t, "f.csv", "x,Y\n", 30, row("#,1")), "y"},
+		"the file is empty":        {write(t, "f.csv", "", 0, nil), "y"},
+		"1 lines, of which":        {write(t, "f.csv", "x,y\n", 0, nil), "y"},
+		"an array of JSON":         {write(t, "f.json", "[\n", 30, row(`{"x": #, "y": 1},`)), "y"},
+		"end with \\r alone":       {write(t, "f.csv", strings.ReplaceAll("x,y\n1,2\n", "\n", "\r"), 0, nil), "y"},
+		"if it is a row":           {write(t, "f.csv", "0,a,0\n", 30, row("#,a,#")), "y"},
+		"quotes has several":       {write(t, "f.csv", "x,y\n", 30, row("#,\"a\nb\"")), "y"},
+		"is missing in 30 of 30":   {write(t, "f.csv", "x,y\n", 30, row("#,NA")), "y"},
+		"no field that a model":    {write(t, "f.csv", "x,y\n", 30, row("1,#")), "y"},
+		"rename one":               {write(t, "f.csv", "x,x\n", 30, row("#,1")), "x"},
+		"another number of":        {write(t, "f.csv", "x,y\n", 30, row("#,1,2")), "y"},
+		"row 1 that was":           {write(t, "f.json", "", 30, row("{#")), "y"},
+		"with a point":             {write(t, "f.csv", "x,y\n", 30, row("#,#.0")), "y"},
+		"texts among numbers":      {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,%d%s", i%7, i, []string{"", "_5"}[i%2]) }), "y"},
+		"has texts that are not U": {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d.5,%s", i, []string{"no", "s\xed"}[i%2]) }), "y"},
+		"is not UTF-8":             {write(t, "f.csv", "surfac\xe9,y\n", 30, row("#,#")), "y"},
+		"than float32 tells":       {write(t, "f.csv", "x,y\n", 30, row("#,171983512#.5")), "y"},
+		"is Parquet":               {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
+		"holds arrays":             {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
 	} {
 		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, c.label, nil); err == nil ||
 			!strings.Contains(err.Error(), want) {
@@ -335,7 +335,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	arrays := write(t, "rows.jsonl", "", 60, func(i int, r *rand.Rand) string { return fmt.Sprintf(`{"f": ["a%d"], "y": %d}`, i%5, i%2) })
-	for field, want := range map[string]string{"tags": `no field "tags" for -list`, "F": `is "f" meant?`, "y": "is the label", "f": "holds arrays of JSON"} {
+	for field, want := range map[string]string{"tags": `no field "tags" for -list`, "F": `did you mean "f"?`, "y": "is the label", "f": "holds arrays of JSON"} {
 		if _, err := Write(filepath.Join(t.TempDir(), "p"), arrays, "y", map[string]string{field: "|"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("-list of %s: %v", field, err)
 		}

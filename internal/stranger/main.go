@@ -84,7 +84,7 @@ func main() {
 	for _, name := range names {
 		attack, ok := attacks[name]
 		if !ok {
-			fmt.Fprintf(os.Stderr, "stranger: %q is no attack; see go doc ./internal/stranger\n", name)
+			fmt.Fprintf(os.Stderr, "stranger: unknown attack %q; see go doc ./internal/stranger\n", name)
 			os.Exit(2)
 		}
 		s := &stranger{to: *to, codec: *job, hold: *hold, answers: map[string]int{}}

@@ -64,7 +64,7 @@ func write(ctx context.Context, r *train.Run) error {
 		all[row.ID] = row.W[0]
 	}
 	if len(all) != *rows {
-		return fmt.Errorf("there are %d rows, want %d", len(all), *rows)
+		return fmt.Errorf("%d rows, want %d", len(all), *rows)
 	}
 	text, err := json.Marshal(all)
 	if err != nil {

@@ -290,7 +290,7 @@ func (p Program) lossOf(dir string) (loss float64, err error) {
 // weightsOf are all weights of a saved model and its deltas.
 func weightsOf(dirs ...string) (map[string][]float32, error) {
 	if len(dirs) == 0 {
-		return nil, errors.New("there is no model")
+		return nil, errors.New("no model was published")
 	}
 	m, err := nn.Load(dirs[0], dirs[1:]...)
 	if err != nil {

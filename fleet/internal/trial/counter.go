@@ -150,7 +150,7 @@ func AllAre(values []float32, want float32) error {
 		}
 	}
 	if len(values) == 0 {
-		return errors.New("there are no values")
+		return errors.New("no values; want at least one")
 	}
 	return nil
 }

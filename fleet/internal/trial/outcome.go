@@ -51,7 +51,7 @@ func (o Outcome) Row(t *testing.T, id uint64) float64 {
 	t.Helper()
 	at := slices.Index(Tensor[uint64](t, o.Model, "rows.ids"), id)
 	if at < 0 {
-		t.Fatalf("there is no row %d", id)
+		t.Fatalf("missing row %d", id)
 	}
 	return float64(o.Values(t, "rows")[4*at])
 }

@@ -49,7 +49,7 @@ func seeds(t *testing.T, few uint64) (first, end uint64) {
 	number := func(text string) uint64 {
 		n, err := strconv.ParseUint(text, 10, 64)
 		if err != nil {
-			t.Fatalf("FLEET_SEED or FLEET_SEEDS: %q is no number", text)
+			t.Fatalf("FLEET_SEED or FLEET_SEEDS: %q must be a whole number, 0 or more", text)
 		}
 		return n
 	}

@@ -83,7 +83,7 @@ func (n Net) features(o map[string]bool) {
 	o["wide rows"] = n.wide()
 	o["batch norm"] = n.Norm > 0
 	o["ledger"], o["fetch beside the loss"], o["dropout"] = n.Ledger, n.Beside, n.Drop > 0
-	o["labels that are no number"] = n.Bad > 0
+	o["labels that are NaN"] = n.Bad > 0
 	for _, t := range n.Tables {
 		o["count filter"] = o["count filter"] || t.Count > 1
 		o["probability"] = o["probability"] || t.Chance > 0

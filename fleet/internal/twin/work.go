@@ -205,7 +205,7 @@ func (r *role) call(ctx context.Context, at string, c Call) error {
 	case publish:
 		return r.publish(ctx, at, c)
 	}
-	return fmt.Errorf("twin: there is no call %q", c.Do)
+	return fmt.Errorf("twin: unknown call %q", c.Do)
 }
 
 // executor is one of the worker's.

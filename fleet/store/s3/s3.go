@@ -141,7 +141,7 @@ func said(op, name string, err error) error {
 // there.
 func noBucket(name string, err error) error {
 	bucket, _ := split(name)
-	return fmt.Errorf("s3: there is no bucket %q: correct s3://%s, or make the bucket: %w", *bucket, name, err)
+	return fmt.Errorf("s3: bucket %q does not exist: correct s3://%s, or make the bucket: %w", *bucket, name, err)
 }
 
 // checkBucket returns an error if the bucket of a missing object does not exist either, which an answer to HEAD does

@@ -233,7 +233,7 @@ func TestNoSuchBucket(t *testing.T) {
 	} {
 		s, _ := newStore(t)
 		if err := do(s, "misspelled/job/f"); err == nil || errors.Is(err, fs.ErrNotExist) || errors.Is(err, store.ErrChanged) ||
-			!strings.Contains(err.Error(), `no bucket "misspelled"`) {
+			!strings.Contains(err.Error(), `bucket "misspelled" does not exist`) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

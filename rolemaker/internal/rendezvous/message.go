@@ -47,7 +47,7 @@ func receiveMessage(r io.Reader, message any) error {
 	}
 	n := binary.BigEndian.Uint32(prefix[:])
 	if n > maxMessage {
-		return fmt.Errorf("a message of %d bytes is no message of the rendezvous", n)
+		return fmt.Errorf("a message of %d bytes is too long for the rendezvous", n)
 	}
 	// ReadAll grows with the bytes that arrive, not with the announced length.
 	body, err := io.ReadAll(io.LimitReader(r, int64(n)))

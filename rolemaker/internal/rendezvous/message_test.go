@@ -43,7 +43,7 @@ func TestReceiveMessageRefuses(t *testing.T) {
 	}
 	var b bytes.Buffer
 	send(&b, json.RawMessage(large))
-	if err := receiveMessage(&b, new(string)); err == nil || !strings.Contains(err.Error(), "is no message of the rendezvous") {
+	if err := receiveMessage(&b, new(string)); err == nil || !strings.Contains(err.Error(), "is too long for the rendezvous") {
 		t.Errorf("a message over the bound: error %v", err)
 	}
 }

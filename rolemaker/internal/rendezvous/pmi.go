@@ -31,12 +31,12 @@ func openPMI(number string) (net.Conn, error) {
 	}
 	f := os.NewFile(uintptr(fd), "PMI_FD")
 	if f == nil {
-		return nil, fmt.Errorf("PMI_FD is %d, which is no open file", fd)
+		return nil, fmt.Errorf("PMI_FD is %d, which is not an open file", fd)
 	}
 	defer f.Close() // FileConn duplicates it
 	conn, err := net.FileConn(f)
 	if err != nil {
-		return nil, fmt.Errorf("PMI_FD is %d, which is no connection to a process manager: %w; set %s", fd, err,
+		return nil, fmt.Errorf("PMI_FD is %d, which is not a connection to a process manager: %w; set %s", fd, err,
 			Variable)
 	}
 	return conn, nil

@@ -83,9 +83,9 @@ func TestPackingIsDeterministic(t *testing.T) {
 
 func TestPackRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, want string }{
-		"no such field": {"arr_delay", "delay", "no field arr_delay"},
+		"no such field": {"arr_delay", "delay", "missing field arr_delay"},
 		"no number":     {",1400,", ",far,", "line 3: field distance"},
-		"half a mile":   {",1400,", ",1400.5,", "no multiple of 1"},
+		"half a mile":   {",1400,", ",1400.5,", "not a multiple of 1"},
 		"short line":    {",EWR,IAH", "", "wrong number of fields"},
 	} {
 		text, err := os.ReadFile(testInputs.flights)

@@ -67,7 +67,7 @@ func unpack(r io.Reader) (io.Reader, error) {
 func (r record) text(name string) (string, error) {
 	i, ok := r.fields[name]
 	if !ok {
-		return "", fmt.Errorf("there is no field %s", name)
+		return "", fmt.Errorf("missing field %s", name)
 	}
 	if r.values[i] == "NA" {
 		return "", nil
@@ -87,7 +87,7 @@ func (r record) whole(name string, scale float64, missing int) (int, error) {
 	}
 	n := math.Round(x * scale)
 	if math.Abs(n-x*scale) > 0.01 {
-		return 0, fmt.Errorf("line %d: field %s: %s is no multiple of %g", r.line, name, text, 1/scale)
+		return 0, fmt.Errorf("line %d: field %s: %s is not a multiple of %g", r.line, name, text, 1/scale)
 	}
 	return int(n), nil
 }

@@ -98,7 +98,7 @@ func (r *Report) read(ctx context.Context, j Job) (err error) {
 		return err
 	}
 	if r.Rows = r.rows.count; r.Rows == 0 {
-		return errors.New("there are none to train on")
+		return errors.New("none to train on")
 	}
 	if n, known := j.Train.Len(); known {
 		r.StepsAnEpoch, r.More = (n+j.Batch-1)/j.Batch, n > atMost
