@@ -2,13 +2,16 @@ package deps_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"path"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -28,6 +31,12 @@ var panics = map[string]string{
 // longest is how many columns a line of code may have where files are shown beside each other, a tab being 4; widest is for what is laid
 // out by hand, the tables and drawings in comments, and pictures.
 const longest, widest = 120, 140
+
+// foreign are phrases of errors and logs that German has and English lacks; natural takes out those that it does not lack.
+var foreign, natural = regexp.MustCompile(`(?i)\b(is|are) no\b|\bis none\b|\bthere are\b|\bmeant\?`), strings.NewReplacer(
+	"no longer", "", // an adverb
+	"[i+1]; there are ", "", // in exported ONNX files, whose bytes stay
+)
 
 // TestHabits reads every Go file for what other parameter servers are known to have done: a library that ends its user's process,
 // tests that are switched off and forgotten, what a merge has left behind, and lines that no screen shows whole.
@@ -59,6 +68,14 @@ func TestHabitsAreSeen(t *testing.T) {
 		{"nn/a.go", "//  " + strings.Repeat("é", 132), ""},
 		{"nn/a.go", "//  " + strings.Repeat("é", 140), "line 4"},
 		{"nn/a_test.go", "// " + strings.Repeat("é", 140), ""},
+		{"nn/a.go", `fmt.Errorf("%q is no flag", s)`, "is no"},
+		{"nn/a.go", `slog.Warn("these " + "are no" + what(" rows"))`, "are no"},
+		{"nn/a.go", `const mode = "mode X: There " + ("are ps and collective")`, "There are"},
+		{"nn/a.go", "v := `which is none`", "is none"},
+		{"nn/a.go", `f("is " + name + " meant?")`, "meant?"},
+		{"nn/a.go", `v := f(a + g("there are")) + "rows"`, "there are"},
+		{"nn/a.go", `f("it is no longer needed", "this none") // there are`, ""},
+		{"nn/a_test.go", `t.Error("is no flag")`, ""},
 		{"nn/README.md", "<<<<<<< HEAD", "merge"},
 		{"nn/README.md", "a <<<<<<< b", ""},
 	} {
@@ -151,12 +168,52 @@ func inCode(file string, src []byte) (bad []string, err error) {
 	if test && sleeps(parsed) && !bytes.Contains(src, []byte("synctest.")) && !bytes.Contains(src, []byte(".Simulate(")) {
 		bad = append(bad, file+" sleeps, and no clock of a test is virtual there: use testing/synctest, or a channel")
 	}
+	if !test {
+		bad = append(bad, translated(file, parsed)...)
+	}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && test && skipped(f) {
 			bad = append(bad, fmt.Sprintf("%s: %s is switched off", file, f.Name.Name))
 		}
 	}
 	return bad, nil
+}
+
+// translated lists the texts of a file, those of errors and logs above all, that have a phrase of foreign.
+func translated(file string, parsed *ast.File) (bad []string) {
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		e, ok := n.(ast.Expr)
+		if !ok {
+			return true
+		}
+		text, _ := folded(e)
+		phrase := foreign.FindString(natural.Replace(text))
+		if phrase != "" {
+			bad = append(bad, fmt.Sprintf("%s: %q has %q: say what is wrong and what is wanted, as in \"unknown command X; want …\"",
+				file, text, phrase))
+		}
+		return phrase == ""
+	})
+	return bad
+}
+
+// folded is the text of a string literal or of a sum with one in it, each other term being "…".
+func folded(e ast.Expr) (text string, ok bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, e.Kind == token.STRING && err == nil
+	case *ast.ParenExpr:
+		return folded(e.X)
+	case *ast.BinaryExpr:
+		left, first := folded(e.X)
+		right, second := folded(e.Y)
+		if e.Op != token.ADD || !first && !second {
+			return "", false
+		}
+		return cmp.Or(left, "…") + cmp.Or(right, "…"), true
+	}
+	return "", false
 }
 
 // sleeps says whether a file calls time.Sleep, or waits for time.After and, beside it, for nothing.
