@@ -25,8 +25,7 @@ func checkGeo(params []*optimizer.Param, rule optimizer.Rule) error {
 				p.Name, r.Name())
 		}
 		if p.Embedding && (p.Entry != (optimizer.Entry{}) || p.MaxBytes != 0) {
-			return fmt.Errorf("mode geo keeps every row of %q on every worker, so an entry policy or a bound in bytes "+
-				"is not for it",
+			return fmt.Errorf("mode geo keeps every row of %q on every worker, so leave its Entry and MaxBytes unset",
 				p.Name)
 		}
 	}

@@ -323,8 +323,8 @@ func TestGeoRefuses(t *testing.T) {
 		change func(*bowl)
 	}{
 		`"w" has adam`:    {optimizer.Adam{}, func(*bowl) {}},
-		"a bound in byte": {optimizer.SGD{}, func(b *bowl) { b.rows.MaxBytes = 1 << 20 }},
-		"an entry policy": {optimizer.SGD{}, func(b *bowl) { b.rows.Entry = optimizer.Entry{CountFilter: 3} }},
+		"MaxBytes unset":  {optimizer.SGD{}, func(b *bowl) { b.rows.MaxBytes = 1 << 20 }},
+		"leave its Entry": {optimizer.SGD{}, func(b *bowl) { b.rows.Entry = optimizer.Entry{CountFilter: 3} }},
 	} {
 		trial.Refused(t, trial.Cluster(1, 1), says, func(_ context.Context, f *fleet.Fleet) error {
 			b := newBowl(0)

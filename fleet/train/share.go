@@ -64,8 +64,8 @@ func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 	both := func(c card) bool { return c.Has[0].Digest != "" && c.Has[0] == c.Has[1] }
 	told := shared(s.job.Files.Paths, s.job.Files.Test) != "" // by the file's name
 	if leads && !told && slices.ContainsFunc(cards, both) {
-		slog.Warn("train: the test rows are the rows to train on: an evaluation says how well the model knows them by "+
-			"heart, not how well it does on others", "rows", cards[0].Has[0].Rows)
+		slog.Warn("train: the test rows are the rows to train on: evaluations show memorization, not generalization",
+			"rows", cards[0].Has[0].Rows)
 	}
 	if s.job.Sharded {
 		s.sum(cards, leads)
