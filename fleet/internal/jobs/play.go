@@ -121,7 +121,7 @@ func (p Program) Play(t *testing.T, dir string) (*stage, error) {
 	return s, nil
 }
 
-// again says whether roles of a life say that the job is to be started again: servers that come back from a journal have
+// again says whether roles of a life say that the job is to be started again: servers that return from a journal have
 // a worker in step that nobody saw die.
 func (s *stage) again() bool {
 	for _, err := range s.errs {
