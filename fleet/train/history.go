@@ -98,6 +98,10 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	if err := r.hooks.evaluated(ctx, r, e); err != nil {
 		return err
 	}
+	// a job that ends while a worker is in a hook evaluates again
+	if _, _, err := r.meet(ctx, word{Kind: acts, Ended: e.End}); err != nil {
+		return err
+	}
 	if err := r.record(); err != nil || e.End { // at an epoch's end all meet in any case
 		return err
 	}

@@ -167,7 +167,6 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 	}
 	if me := r.Fleet.WorkerIndex(); alone && r.past.counted[me] <= r.Epoch {
 		r.past.extra += r.last.Samples + r.last.Passed
-		r.past.counted[me] = r.Epoch + 1
 	}
 	if alone && r.others.late && r.Epoch == r.others.front-1 {
 		if err := r.endAgain(ctx); err != nil {
