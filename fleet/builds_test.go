@@ -13,7 +13,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// ofOldBuilds is a network on which some processes speak version 2 of the protocol: what they send has that version,
+// ofOldBuilds is a network on which some processes speak version 3 of the protocol: what they send has that version,
 // and they read nothing else.
 type ofOldBuilds struct {
 	transport.Transport
@@ -29,17 +29,11 @@ func (o *ofOldBuilds) Call(ctx context.Context, to string, req [][]byte, read fu
 	}
 	old, answered := o.sends(h.Op, to), o.answers(h.Op, to)
 	if old {
-		req = [][]byte{speaking(2, req...)}
+		req = [][]byte{speaking(3, req...)}
 	}
 	return o.Transport.Call(ctx, to, req, func(body []byte) error {
-		if version := body[trial.Envelope+4]; old && version != 2 {
-			o.t.Errorf("a process of version 2 is answered in version %d", version)
-		}
-		switch {
-		case answered:
-			body = speaking(2, body)
-		case old:
-			body = speaking(3, body) // its reader is this build
+		if answered {
+			body = speaking(3, body)
 		}
 		return read(body)
 	})
@@ -54,7 +48,7 @@ func speaking(version byte, parts ...[]byte) []byte {
 	return message
 }
 
-// TestOtherBuilds: processes of a build of version 2 and of this one end at once, with a text that names both.
+// TestOtherBuilds: processes of a build of version 3 and of this one end at once, with a text that names both.
 func TestOtherBuilds(t *testing.T) {
 	t.Parallel()
 	worker := func(op wire.Op) bool { return op != wire.OpReport }
@@ -79,7 +73,7 @@ func TestOtherBuilds(t *testing.T) {
 				defer end() // who is left has nobody to wait for
 				return plays(all, f)
 			})
-			for _, says := range []string{"version 2 of the protocol (a gofleet before 0.1.0)", "version 3 (gofleet ", c.of} {
+			for _, says := range []string{"version 3 of the protocol (an earlier gofleet)", "version 4 (gofleet ", c.of} {
 				if err := errs[c.who]; err == nil || !strings.Contains(err.Error(), says) {
 					t.Errorf("%s says %v, want %q", c.who, err, says)
 				}

@@ -45,9 +45,6 @@ func Forget(t interface{ Cleanup(func()) }) {
 // Fingerprint is what this process shows when it joins its job.
 func (f *Fleet) Fingerprint() []string { return f.job.fingerprint }
 
-// Before is what a process of a build before showed.
-func (f *Fleet) Before() []string { return f.job.before }
-
 // Probed has this role answer probes without a port.
 func (f *Fleet) Probed() *health.Board {
 	f.probes.board = new(health.Board)

@@ -2,10 +2,7 @@ package fleet_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,34 +13,6 @@ import (
 	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
 )
-
-// TestJournalsOfBuildsBefore: this build knows by which fingerprint builds before named their jobs in journals.
-func TestJournalsOfBuildsBefore(t *testing.T) {
-	t.Parallel()
-	trial.Slow(t)
-	jobs, err := filepath.Glob(filepath.Join(formatsWritten(t)["testdata/formats-frame3.zip"], "journals", "*", "journal.json"))
-	if err != nil || len(jobs) != 3 {
-		t.Fatalf("journals of %v, %v", jobs, err)
-	}
-	for _, name := range jobs {
-		var x formatsJournal
-		text, err := os.ReadFile(name)
-		if err == nil {
-			err = json.Unmarshal(text, &x)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		trial.Cluster(x.Servers, x.Workers).Run(t, func(_ context.Context, f *fleet.Fleet) error {
-			m, rule := formatsJournalJob(x.Mode)
-			err := trial.Minimize(f, m, rule, x.Strategy)
-			if err == nil && !slices.Equal(f.Before(), x.Fingerprint) {
-				t.Errorf("mode %s: builds before compared %q, this one knows %q", x.Mode, x.Fingerprint, f.Before())
-			}
-			return err
-		})
-	}
-}
 
 // TestDefaultsAreNoDifference: processes compare the mode, and of the rest of a strategy what is not its default.
 func TestDefaultsAreNoDifference(t *testing.T) {

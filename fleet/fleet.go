@@ -70,7 +70,6 @@ type job struct {
 	rule        optimizer.Rule
 	strategy    strategy.Strategy
 	fingerprint layout.Fingerprint
-	before      layout.Fingerprint  // of earlier builds
 	transport   transport.Transport // nil if there is no peer
 	backend     backend.Trainer     // nil on a server, which keeps the weights itself
 	server      server.Config       // of a server
@@ -272,7 +271,7 @@ func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error
 		return err
 	}
 	j.layout.SetRowBytes(func(p *optimizer.Param) int { return table.RowBytes(p, rules.For(j.rule, p)) })
-	j.fingerprint, j.before = j.fingerprints()
+	j.fingerprint = j.compared()
 	return nil
 }
 

@@ -28,7 +28,7 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	switch {
 	case f.IsServer():
 		j.server = server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
-			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Before: j.before,
+			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
 			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses,
 			Tells: f.tells}
 	case f.IsCollective():

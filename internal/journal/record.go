@@ -11,7 +11,7 @@ import (
 
 // A record is little-endian:
 //
-//	 0  u32  magic "gfj1"
+//	 0  u32  magic "gfj2", of which the last character is the version of the format
 //	 4  u32  kind
 //	 8  u64  number
 //	16  u64  size of the body in bytes
@@ -20,7 +20,7 @@ import (
 //	32  the body
 const headSize = 32
 
-const magic = 0x316a6667 // "gfj1"
+const magic = 0x326a6667 // "gfj2"
 
 // Kind is the type of a record's body. The caller defines kinds, except two: beginKind begins a segment, and markKind
 // has no body; its number is that of a record up to which all were on the disk when it was written.
@@ -35,6 +35,9 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // ErrDamaged is the error of a journal that differs from what was written.
 var ErrDamaged = errors.New("journal is damaged")
+
+// ErrVersion is the error of a journal whose format has another version. The journal is whole, and stays.
+var ErrVersion = errors.New("journal of another version")
 
 // errTorn is the error of a file that ends within a record.
 var errTorn = fmt.Errorf("it ends within a record: %w", ErrDamaged)
@@ -75,6 +78,8 @@ func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 	}
 	size := binary.LittleEndian.Uint64(h[16:])
 	switch {
+	case sound(h[:]) && string(h[:3]) == "gfj" && h[3] != magic>>24:
+		return fmt.Errorf("it is of format version %c, this build reads version %c: %w", h[3], magic>>24, ErrVersion)
 	case !isHead(h[:]):
 		return fmt.Errorf("what should be a record's first bytes has another checksum: %w", ErrDamaged)
 	case size > uint64(left)-headSize:
@@ -96,6 +101,10 @@ func (r *record) read(from io.Reader, left int64, room *[]byte) error {
 
 // isHead reports whether h are the first bytes of a record.
 func isHead(h []byte) bool {
-	return binary.LittleEndian.Uint32(h) == magic && crc32.Checksum(h[:24],
-		castagnoli) == binary.LittleEndian.Uint32(h[24:])
+	return binary.LittleEndian.Uint32(h) == magic && sound(h)
+}
+
+// sound reports whether the checksum of a record's first bytes is right.
+func sound(h []byte) bool {
+	return crc32.Checksum(h[:24], castagnoli) == binary.LittleEndian.Uint32(h[24:])
 }

@@ -18,27 +18,6 @@ func Fact(key string, value any) string { return fmt.Sprintf("%s\t%+v", key, val
 
 // Fingerprint returns the fingerprint of a job with this layout and rule; facts describe its strategy.
 func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
-	return l.fingerprint(rule, facts, described, func(r optimizer.RowSource) any { return r })
-}
-
-// Printed returns the fingerprint whose sum names the job in journals of earlier versions. These described settings
-// with their zero fields too, and loaded rows in the order in which they were read.
-func (l *Layout) Printed(rule optimizer.Rule, facts ...string) Fingerprint {
-	return l.fingerprint(rule, facts, func(v any) string {
-		if _, ok := v.(optimizer.Entry); ok {
-			return fmt.Sprintf("%+v", v)
-		}
-		return fmt.Sprintf("%T%+v", v, v)
-	}, func(r optimizer.RowSource) any {
-		if loaded, ok := r.(interface{ Before() string }); ok {
-			return loaded.Before()
-		}
-		return r
-	})
-}
-
-func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, described func(any) string,
-	rows func(optimizer.RowSource) any) Fingerprint {
 	f := Fingerprint{Fact("rule", described(rule))}
 	f = append(f, facts...)
 	f = append(f, Fact("servers", l.Plan.Servers), Fact("placement", l.Plan.Policy))
@@ -55,7 +34,7 @@ func (l *Layout) fingerprint(rule optimizer.Rule, facts []string, described func
 	}
 	for _, p := range l.Params {
 		if p.Rows != nil {
-			f = append(f, Fact(fmt.Sprintf("param %q first rows", p.Name), rows(p.Rows)))
+			f = append(f, Fact(fmt.Sprintf("param %q first rows", p.Name), p.Rows))
 		}
 	}
 	for _, b := range l.Plan.Blocks {

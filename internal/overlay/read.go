@@ -20,7 +20,6 @@ func Read(dim, n int, rows Rows) (*Table, error) {
 	}
 	t := newTable(dim, &kept{pages: pages})
 	if !ascend(pages) {
-		t.before = t.String()
 		if err := sortRows(pages, pageRows, dim); err != nil {
 			return nil, err
 		}

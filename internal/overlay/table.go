@@ -1,7 +1,6 @@
 package overlay
 
 import (
-	"cmp"
 	bin "encoding/binary"
 	"errors"
 	"fmt"
@@ -12,9 +11,8 @@ import (
 
 // Table holds the rows of an embedding. Its rows never change, and any number of goroutines may read them.
 type Table struct {
-	dim    int
-	now    atomic.Pointer[kept]
-	before string // the result of Before, empty if it equals String
+	dim int
+	now atomic.Pointer[kept]
 }
 
 // kept is the stored form of a table. It never changes: folding makes another one with the same rows.
@@ -206,7 +204,3 @@ func (t *Table) String() string {
 	})
 	return fmt.Sprintf("%d loaded rows (sum %08x)", n, sum.Sum32())
 }
-
-// Before returns String as earlier builds computed it, by rows in the order in which they were read. Those builds'
-// journals name a job by it.
-func (t *Table) Before() string { return cmp.Or(t.before, t.String()) }

@@ -108,19 +108,10 @@ func (t *Trainer) claim(ctx context.Context) (*collective.Group, error) {
 	return g, err
 }
 
-// introduction is what a worker sends to the others. Earlier builds sent the fingerprint alone, a list.
+// introduction is what a worker sends to the others.
 type introduction struct {
 	Build       string             `json:"build"`
 	Fingerprint layout.Fingerprint `json:"fingerprint"`
-}
-
-// UnmarshalJSON decodes the introduction of an earlier build too.
-func (i *introduction) UnmarshalJSON(data []byte) error {
-	if json.Unmarshal(data, &i.Fingerprint) == nil {
-		return nil
-	}
-	type plain introduction // has no UnmarshalJSON
-	return json.Unmarshal(data, (*plain)(i))
 }
 
 // agree compares this worker's model, rule, strategy and number of updates with the others'.

@@ -3,13 +3,22 @@ package server
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/journal"
 	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -171,11 +180,10 @@ func TestWhereWorkersGoOn(t *testing.T) {
 		steps   uint64
 		shares  int
 	}{
-		"as many":                   {at, 0, true, 0, 0},
-		"fewer":                     {at[:1], 0, false, 9, 1},
-		"fewer, on another server":  {at[:1], 1, false, 9, 0},
-		"as many there":             {at, 1, true, 0, 0},
-		"none, of an earlier build": {nil, 0, false, 0, 0},
+		"as many":                  {at, 0, true, 0, 0},
+		"fewer":                    {at[:1], 0, false, 9, 1},
+		"fewer, on another server": {at[:1], 1, false, 9, 0},
+		"as many there":            {at, 1, true, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := job{strategy: strategy.Async(), workers: 2}.empty(t)
@@ -260,5 +268,70 @@ func TestAReturnThatIsBrokenOff(t *testing.T) {
 	}
 	if _, returned := j.journaled(t); returned {
 		t.Error("the journal of a state that can't be come back to is there still")
+	}
+}
+
+// TestAJournalOfAnotherVersion: a server refuses it with both versions, and leaves its files as they are.
+func TestAJournalOfAnotherVersion(t *testing.T) {
+	j := withJournal(t)
+	first, _ := j.journaled(t)
+	send(t, first, pushOf(first, wire.Header{Seq: 1}), wire.StatusOK)
+	first.Release()
+	files, err := filepath.Glob(filepath.Join(j.strategy.Recovery.JournalDir, "server-*.0*"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[3] = '1' // with its checksum
+	binary.LittleEndian.PutUint32(text[24:], crc32.Checksum(text[:24], crc32.MakeTable(crc32.Castagnoli)))
+	if err := os.WriteFile(files[0], text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	returned, err := j.empty(t).Return(t.Context())
+	if returned || err == nil || errors.Is(err, ErrNoReturn) || !strings.Contains(err.Error(), "stays, and can't be used") ||
+		!strings.Contains(err.Error(), "format version 1, this build reads version 2") {
+		t.Errorf("it has come back (%t), %v", returned, err)
+	}
+	if now, err := os.ReadFile(files[0]); err != nil || !bytes.Equal(now, text) {
+		t.Errorf("the journal has changed: %d bytes, were %d, %v", len(now), len(text), err)
+	}
+}
+
+// kindsOf counts the records of a journal, and its bases.
+func kindsOf(t *testing.T, j *journal.Journal, kinds map[string]int) {
+	t.Helper()
+	segments := j.Segments()
+	for _, seg := range segments {
+		if seg.Continues {
+			continue
+		}
+		var b base
+		if err := json.Unmarshal(seg.Head, &b); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case b.From.ID != "" && b.State != nil:
+			kinds["a base of a checkpoint"]++
+		case b.From.Dir == "" && b.State == nil:
+			kinds["a base of nothing"]++
+		}
+	}
+	err := j.Play(segments[0].Number, func(kind journal.Kind, body []byte) error {
+		kinds[fmt.Sprint("kind ", kind)]++
+		if kind != state.KindEvent {
+			return new(wire.Frame).Parse(body)
+		}
+		var e map[string]any
+		err := json.Unmarshal(body, &e)
+		for what := range maps.Keys(e) {
+			kinds[what]++
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

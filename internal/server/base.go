@@ -10,7 +10,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 )
@@ -56,7 +55,6 @@ type segments struct {
 	st       *state.Job
 	index    int
 	job      string // the job and the server's place in it, for which the journal is valid
-	before   string // the same, in the form of earlier builds
 	identity *identity
 	// memory has the facts of all parts, and identity the numbers in the base.
 	memory  *state.Memory
@@ -66,14 +64,10 @@ type segments struct {
 	log     *slog.Logger
 }
 
-// newSegments makes the segments of a server with empty tables. c.Before identifies the job in the form of earlier
-// builds, whose journals are read as well.
+// newSegments makes the segments of a server with empty tables.
 func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *slog.Logger) *segments {
-	name := func(f layout.Fingerprint) string {
-		return fmt.Sprintf("%016x %d workers, server %d of %d", f.Sum(), c.Workers, c.Index, len(c.Endpoints))
-	}
-	return &segments{st: st, index: c.Index, job: name(c.Fingerprint), before: name(c.Before), identity: id,
-		memory: state.NewMemory(j), journal: j, log: log}
+	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
+	return &segments{st: st, index: c.Index, job: job, identity: id, memory: state.NewMemory(j), journal: j, log: log}
 }
 
 // base returns the base of this moment, with tables from that source.
@@ -174,7 +168,7 @@ func (c *segments) newest() (number int, b base, err error) {
 		}
 		switch {
 		case why != nil:
-		case b.Job != c.job && b.Job != c.before:
+		case b.Job != c.job:
 			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, c.job)
 		case b.From.ID != "":
 			why = b.From.whole()

@@ -69,8 +69,7 @@ var decisions = map[string]func(*drawn){
 // elsewhere are decisions that a server alone does not make, or makes before anything else, with the tests that play
 // them.
 var elsewhere = []string{
-	"shrink", "period", // TestFormatsOfJournals: of builds before
-	"generation", "server", // TestFormatsOfJournals, TestServersComeBack (fleet)
+	"generation", "server", // TestServersComeBack (fleet)
 	"kind 3", // each drawn server begins with first weights
 }
 
@@ -471,9 +470,7 @@ func TestAllIsRegistered(t *testing.T) {
 	walk("server", reflect.ValueOf(s))
 	registered := map[string]int{}
 	for key := range m.Plays {
-		if key != "shrink" && key != "period" { // of builds before
-			registered[key] = 1
-		}
+		registered[key] = 1
 	}
 	if diff := cmp.Diff(registered, handles); diff != "" {
 		t.Errorf("handles are not those that were registered (-registered +handles):\n%s", diff)
@@ -505,4 +502,30 @@ func TestWhatIsNotKnownIsRefused(t *testing.T) {
 			t.Errorf("%s of another build is taken: %v", what, err)
 		}
 	}
+}
+
+// describe is all that a server has come back to.
+func (s *Server) describe(t *testing.T) ([]byte, error) {
+	facts := s.facts(t)
+	s.st.Lock()
+	defer s.st.Unlock()
+	store := s.part.Store
+	image := store.Image(func(string) bool { return true })
+	defer image.Close()
+	all := map[string]any{"machines": facts, "process": s.servers.process,
+		"processes": s.servers.processes, "generation": s.st.Generation(), "step": store.Step(), "factors": store.Factors(), "chain": image.Chain}
+	for _, b := range store.Blocks {
+		_, state, step := b.Values.Snapshot()
+		all[fmt.Sprintf("%s from %d", b.Param.Name, b.Offset)] = map[string]any{"state": state, "step": step}
+	}
+	for _, t := range image.Tables {
+		of := map[string]any{"clock": t.Clock, "waiting": slices.Concat(t.Table.Waiters()), "gone": t.Gone}
+		for row := range t.Table.Rows(store.Step()) {
+			row.State, row.W = slices.Clone(row.State), nil
+			of[fmt.Sprint("row ", row.ID)] = row
+		}
+		all[t.Table.Param().Name] = of
+	}
+	text, err := json.Marshal(all)
+	return text, err
 }

@@ -34,7 +34,7 @@ func FuzzHandle(f *testing.F) {
 		server.door.handle(body, &reply)
 		defer reply.Done()
 		var answer wire.Frame
-		if err := answer.ParseKept(bytes.Join(reply.Parts, nil)); err != nil {
+		if err := answer.Parse(bytes.Join(reply.Parts, nil)); err != nil {
 			t.Fatalf("the answer can't be read: %v", err)
 		}
 		if answer.Status == wire.StatusOK {
@@ -105,7 +105,7 @@ func FuzzRead(f *testing.F) {
 		s.outside.handle(body, &reply)
 		defer reply.Done()
 		var answer wire.Frame
-		if err := answer.ParseKept(bytes.Join(reply.Parts, nil)); err != nil {
+		if err := answer.Parse(bytes.Join(reply.Parts, nil)); err != nil {
 			t.Fatalf("the answer can't be read: %v", err)
 		}
 		if asked, err := answer.Op, answer.Refusal(); asked != wire.OpRead || err == nil && answer.Job != s.st.Generation().Number {

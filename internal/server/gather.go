@@ -63,7 +63,7 @@ type gatherRecord struct {
 	Have  []bool   `json:"have"`
 	Lives []uint32 `json:"lives,omitempty"`
 
-	Loads     map[int]wire.Loads `json:"loads,omitempty"`     // earlier builds have none
+	Loads     map[int]wire.Loads `json:"loads,omitempty"`
 	Forgotten bool               `json:"forgotten,omitempty"` // the data are not kept
 }
 

@@ -192,8 +192,7 @@ func (d *door) foreign(h *wire.Header) error {
 		"addresses that no other job has", h.Worker, d.index)
 }
 
-// refuse makes a reply say why nothing was done. A build that speaks another version of frames is answered in its own
-// version, so that it can read the reason.
+// refuse makes a reply say why nothing was done.
 func refuse(r *state.Reply, err error) (status uint8) {
 	h := *r.Header()
 	h.Status = wire.StatusRefused
@@ -208,10 +207,6 @@ func refuse(r *state.Reply, err error) (status uint8) {
 		h.Status = wire.StatusDamaged
 	}
 	r.Reset(h)
-	var other *wire.OtherVersion
-	if errors.As(err, &other) {
-		r.Speak(other.Theirs)
-	}
 	r.Blob([]byte(err.Error()))
 	return h.Status
 }

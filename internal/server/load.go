@@ -64,10 +64,6 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	c.from, c.origin = told, m.Origin+": "+what.String()
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		copies.Begin(c.store.Step())
-		if at := c.store.Step(); at > 0 && !m.Copies {
-			c.log.Info("schedules continue after the checkpoint's updates; if an earlier version saved it in "+
-				"mode geo, these are exchanges", "updates", at)
-		}
 	}
 	c.frozen.loaded(m.Absent)
 	if some {

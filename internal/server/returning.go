@@ -61,6 +61,11 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 	case err != nil && ctx.Err() != nil:
 		j.Close()
 		return false, fmt.Errorf("server %d: coming back: %w", c.config.Index, context.Cause(ctx))
+	case errors.Is(err, journal.ErrVersion):
+		j.Close()
+		return false, fmt.Errorf("server %d: the journal %s stays, and can't be used: %w: start the job again with "+
+			"the build of gofleet that wrote it, or remove %[2]s.* to begin from the last checkpoint",
+			c.config.Index, filepath.Join(o.JournalDir, name), err)
 	case files.Unreadable(err):
 		j.Close()
 		return false, fmt.Errorf("server %d: the journal %s stays, and can't be read now: %w: start this server again "+

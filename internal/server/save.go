@@ -1,7 +1,6 @@
 package server
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -69,24 +68,6 @@ type written struct {
 	Positions   [][]progress.Position `json:"positions,omitempty"`
 	Begun       []progress.Begun      `json:"begun,omitempty"` // by worker, on server 0
 	RateFactors []table.Factor        `json:"rate_factors,omitempty"`
-}
-
-// oldShrink is the end of a period as recorded by builds in which workers led cuts.
-type oldShrink struct {
-	How     wire.Shrink `json:"how"`
-	Dropped [][]uint64  `json:"dropped"` // rows, by table
-}
-
-// register makes it survive a kill which rows were served. It also replays the records of builds in which workers led
-// cuts, ends of periods and facts that are ignored.
-func (c *saving) register(m *state.Memory) {
-	m.Old = append(m.Old, "ended", "period")
-	state.AddEvent(m, "period", func(json.RawMessage) {})
-	state.TryEvent(m, "shrink", func(_ context.Context, r oldShrink) error {
-		c.st.Remade.Add(2)
-		return c.store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
-	})
-	c.registerServing(m)
 }
 
 // applied reports whether all steps up to upTo of each worker are in the tables. The caller holds the lock. Workers

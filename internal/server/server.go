@@ -44,10 +44,8 @@ type Config struct {
 	// Strategy has its defaults filled in.
 	Strategy    strategy.Strategy
 	Fingerprint layout.Fingerprint
-	// Before is the fingerprint that earlier builds computed, whose journals are read too.
-	Before    layout.Fingerprint
-	Transport transport.Transport
-	Logger    *slog.Logger
+	Transport   transport.Transport
+	Logger      *slog.Logger
 	// Stays reports that a server which ends is started again whatever its status, so that it waits after the end of a
 	// job.
 	Stays bool

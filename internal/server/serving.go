@@ -13,8 +13,8 @@ import (
 // longer have.
 const gone = 1 << 31
 
-// registerServing makes the served rows and the chain survive a kill.
-func (c *saving) registerServing(m *state.Memory) {
+// register makes the served rows and the chain survive a kill.
+func (c *saving) register(m *state.Memory) {
 	state.AddFact(m, "generation", func() string { return c.store.Chain().Generation }, func(then string) {
 		chain := c.store.Chain()
 		chain.Generation = then

@@ -14,7 +14,6 @@ import (
 type Builder struct {
 	head    [headerSize + partUnit]byte
 	header  Header
-	version byte
 	heads   []int // of sections, in scratch
 	scratch []byte
 	parts   [][]byte
@@ -25,7 +24,7 @@ type Builder struct {
 
 // Reset begins a new frame. Parts of the last one are no longer valid.
 func (b *Builder) Reset(h Header) {
-	b.header, b.version, b.heads, b.open = h, version, b.heads[:0], 0
+	b.header, b.heads, b.open = h, b.heads[:0], 0
 	b.scratch, b.parts = b.scratch[:0], append(b.parts[:0], nil)
 }
 
@@ -35,8 +34,8 @@ func (b *Builder) Header() *Header { return &b.header }
 // Parts ends the frame. The parts are valid until Reset, as long as the given floats do not change.
 func (b *Builder) Parts() [][]byte {
 	b.flush()
-	parts := b.header.parts(b.head[headerSize:headerSize], b.version)
-	b.seal(b.header.append(b.head[:0], b.version), parts)
+	parts := b.header.parts(b.head[headerSize:headerSize])
+	b.seal(b.header.append(b.head[:0]), parts)
 	b.parts[0] = b.head[:headerSize+len(parts)]
 	return b.parts
 }

@@ -11,7 +11,7 @@ import (
 type OtherVersion struct{ Theirs byte }
 
 func (e *OtherVersion) Error() string {
-	theirs, late := "a gofleet before 0.1.0", "sent it"
+	theirs, late := "an earlier gofleet", "sent it"
 	if e.Theirs > version {
 		theirs, late = "a later gofleet", "has got it"
 	}
@@ -22,14 +22,6 @@ func (e *OtherVersion) Error() string {
 
 // Unwrap makes it an ErrVersion.
 func (e *OtherVersion) Unwrap() error { return ErrVersion }
-
-// Speak makes the frame under construction one of the version before, if that is the receiver's version: refusals have
-// the same form in both.
-func (b *Builder) Speak(theirs byte) {
-	if theirs == versionBefore {
-		b.version = theirs
-	}
-}
 
 // Apart describes the builds of two processes that build different jobs, perhaps since a later build has more options
 // of a rule or a strategy. It is "" if the builds are the same, or theirs is not known.

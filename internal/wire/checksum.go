@@ -37,7 +37,7 @@ func (f *Frame) sealed(body []byte) error {
 // parsed for another reason.
 func Seal(body []byte) {
 	var f Frame
-	if errors.Is(f.ParseKept(body), ErrDamaged) {
+	if errors.Is(f.Parse(body), ErrDamaged) {
 		binary.LittleEndian.PutUint32(body[sumAt:], f.sum)
 	}
 }

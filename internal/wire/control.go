@@ -19,7 +19,7 @@ type Hello struct {
 type Welcome struct {
 	// Life is the life that begins (OpJoin), and Job is what its frames carry from now on: a secret of worker and
 	// server.
-	Life uint32 `json:"epoch,omitempty"`
+	Life uint32 `json:"life,omitempty"`
 	Job  uint64 `json:"job,omitempty"`
 	// Round is the open round, in which a worker that joins late begins.
 	Round uint64 `json:"round"`
@@ -106,7 +106,7 @@ type Gathered struct {
 // Leave is the blob of OpLeave, OpFence and OpDrop.
 type Leave struct {
 	Worker int    `json:"worker"`
-	Life   uint32 `json:"epoch"`
+	Life   uint32 `json:"life"`
 	// Why is the reason of the death (OpFence).
 	Why string `json:"why,omitempty"`
 	// Returns reports that the worker is expected to be started again (OpDrop).

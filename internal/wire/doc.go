@@ -48,8 +48,8 @@
 //	KindChanged empty: asks for the rows of a param that changed since they were last asked for; in the answer: some are left,
 //	           or, with flag 1, the rows from here on are all rows of the param, and other rows no longer exist
 //	KindPosition, for each training thread whose gradient a push has: u16 thread, u16 of so many (0: nothing is known), u32 epoch,
-//	           u64 samples of its share of that epoch up to and with this push, and, with 1 or 2 as param, u64 steps of the thread in the
-//	           job, and, with 2, u32 bytes of frozen values, and them (packed by package fleet);
+//	           u64 samples of its share of that epoch up to and with this push, u64 steps of the thread in the job, and, with 1 as
+//	           param, u32 bytes of frozen values, and them (packed by package fleet);
 //	           a push need not have it
 //
 // Kind 10 is reserved for rows of two widths, 11 for dense weights by change.
@@ -58,8 +58,7 @@
 // flags of a section, then skips it; otherwise it refuses the frame and names the unknown part ([ErrUnknown]). So a
 // later build may send more to builds of this version, and make requests in what may be skipped.
 //
-// Frames of version 2, of builds before 0.1.0, are the same without parts. They are read in journals only: a frame from
-// a process of such a build is refused, in a frame of its version, by a text that names both builds.
+// A frame of another version is refused, in a frame of this one, by a text that names both. So is one in a journal.
 //
 // The other flags of a section: 1 is Bare; 2, 4 and 6 say that the floats of pushed gradients are not 4 bytes each but
 //

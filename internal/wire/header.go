@@ -21,12 +21,9 @@ const (
 	OpLeave                   // no more steps at all
 	OpHeartbeat               // still here
 	OpGather                  // server 0: the blobs of all workers, once all have sent theirs
-	OpFreeze                  // of builds in which workers led cuts, as the next two
-	OpSave
-	OpCommit
-	OpScan  // a page of a table's rows
-	OpFence // between servers: a worker is dead, which of its pushes do you have?
-	OpDrop  // between servers: take a dead worker out
+	OpScan                    // a page of a table's rows
+	OpFence                   // between servers: a worker is dead, which of its pushes do you have?
+	OpDrop                    // between servers: take a dead worker out
 	// a part of a step that is too large for one frame: kept until its last piece comes as OpStep
 	OpPiece
 	// server 0, between servers: the sums of squares of a round's gradient, once all have sent theirs
@@ -35,12 +32,8 @@ const (
 	OpBring  // server 0: a checkpoint's, for a worker that joins
 	OpRate   // lowest worker: the factor on learning rates from the round on; any: reads it
 	OpSaver  // server 0: does this worker save the job's checkpoints?
-	OpPlace  // of those builds
 	OpReport // between servers: a sign of life, with generation and process
-	OpLoad   // of those builds
-	OpPart   // of those builds
 	OpServe  // in a cut that is read: sets the chain of the models for serving that were saved
-	OpBatch  // of those builds
 	OpCut    // server 0: a worker's cut through all servers, and its progress
 	OpOrder  // from server 0 to servers: hold pushes for a cut, do its work, release them
 	OpRead   // readers outside the job: rows between two updates
@@ -58,9 +51,6 @@ var opNames = [...]string{
 	OpLeave:     "leave",
 	OpHeartbeat: "heartbeat",
 	OpGather:    "gather",
-	OpFreeze:    "freeze",
-	OpSave:      "save",
-	OpCommit:    "commit",
 	OpScan:      "scan",
 	OpFence:     "fence",
 	OpDrop:      "drop",
@@ -70,12 +60,8 @@ var opNames = [...]string{
 	OpBring:     "bring",
 	OpRate:      "rate",
 	OpSaver:     "saver",
-	OpPlace:     "place",
 	OpReport:    "report",
-	OpLoad:      "load",
-	OpPart:      "part",
 	OpServe:     "serve",
-	OpBatch:     "batch",
 	OpCut:       "cut",
 	OpOrder:     "order",
 	OpRead:      "read",
@@ -128,9 +114,7 @@ const (
 	headerSize = 64
 	sumAt      = headerSize - 4
 	magic      = 0x316c6667 // "gfl1"
-	version    = 3
-	// versionBefore is the version in journals of builds before 0.1.0. It is the same without parts.
-	versionBefore = 2
+	version    = 4
 )
 
 var (
@@ -144,11 +128,11 @@ var (
 	ErrDamaged = errors.New("frame damaged on its way")
 )
 
-// append appends a header of a version, without the checksum at its end.
-func (h *Header) append(b []byte, version byte) []byte {
+// append appends a header without the checksum at its end.
+func (h *Header) append(b []byte) []byte {
 	le := binary.LittleEndian
 	b = le.AppendUint32(b, magic)
-	b = append(b, version, byte(h.Op), h.Status, byte(len(h.parts(nil, version))/partUnit))
+	b = append(b, version, byte(h.Op), h.Status, byte(len(h.parts(nil))/partUnit))
 	b = le.AppendUint64(b, h.Job)
 	b = le.AppendUint32(b, h.Worker)
 	b = le.AppendUint32(b, h.Life)
@@ -162,21 +146,21 @@ func (h *Header) append(b []byte, version byte) []byte {
 // ParseHeader reads the header of a frame, of which nothing more need be received. Only Parse can check that it was not
 // damaged.
 func ParseHeader(b []byte) (h Header, err error) {
-	if err = h.parse(b, version); err == nil {
+	if err = h.parse(b); err == nil {
 		err = h.Op.check()
 	}
 	return h, err
 }
 
-// parse reads a header of this build's version, or of an earlier one back to oldest.
-func (h *Header) parse(b []byte, oldest byte) error {
+// parse reads a header of this build's version.
+func (h *Header) parse(b []byte) error {
 	le := binary.LittleEndian
 	switch {
 	case len(b) < headerSize:
 		return fmt.Errorf("wire: %d bytes, a header has %d: %w", len(b), headerSize, ErrFrame)
 	case le.Uint32(b) != magic:
 		return fmt.Errorf("wire: magic %08x: %w", le.Uint32(b), ErrFrame)
-	case b[4] < oldest || b[4] > version:
+	case b[4] != version:
 		return &OtherVersion{b[4]}
 	}
 	*h = Header{

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// The parts of a head are between the header and the sections. This build knows one, which earlier builds skip. It
-// skips unknown parts that may be skipped, and refuses others.
+// The parts of a head are between the header and the sections. This build knows one. It skips
+// unknown parts that may be skipped, and refuses others.
 const (
 	partUnit = 8 // bytes; the header has the size of all parts in such units
 	partHead = 4
@@ -18,9 +18,9 @@ const (
 // partNames are the names of parts that this build or later ones may send.
 var partNames = [...]string{"", "a trace's context", "a reader's proof", "a server's life"}
 
-// parts appends the parts of a head; there are none in earlier versions.
-func (h *Header) parts(b []byte, of byte) []byte {
-	if h.ServerLife == 0 || of < version {
+// parts appends the parts of a head.
+func (h *Header) parts(b []byte) []byte {
+	if h.ServerLife == 0 {
 		return b
 	}
 	b = append(b, partServerLife, flagSkip, serverLifeSize, 0)

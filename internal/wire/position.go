@@ -9,14 +9,10 @@ import (
 
 const (
 	positionSize = 24
-	// shortPosition is the size of a position without steps, as earlier builds sent it.
-	shortPosition = 16
 	// MaxPositions is the number of positions that a frame may have.
 	MaxPositions = 1 << 10
-	// withSteps is the param of a section of positions that have steps, and withFrozen of one where each is followed by
-	// the size of its frozen values and them.
-	withSteps  = 1
-	withFrozen = 2
+	// withFrozen is the param of a section where each position is followed by the size of its frozen values and them.
+	withFrozen = 1
 	frozenSize = 4
 )
 
@@ -36,7 +32,7 @@ func positionsSize(all []progress.Position) (param uint32, size int) {
 		frozen += len(p.Frozen)
 	}
 	if frozen == 0 {
-		return withSteps, positionSize * len(all)
+		return 0, positionSize * len(all)
 	}
 	return withFrozen, (positionSize+frozenSize)*len(all) + frozen
 }
@@ -68,12 +64,9 @@ func (f *Frame) Positions(dst []progress.Position) ([]progress.Position, error) 
 	if !ok {
 		return dst, nil
 	}
-	size := shortPosition
-	switch s.Param {
-	case withSteps:
-		size = positionSize
-	case withFrozen:
-		size = positionSize + frozenSize
+	size := positionSize
+	if s.Param == withFrozen {
+		size += frozenSize
 	}
 	le := binary.LittleEndian
 	for b, n := s.data, 0; len(b) > 0; n++ {
@@ -81,10 +74,7 @@ func (f *Frame) Positions(dst []progress.Position) ([]progress.Position, error) 
 			return dst, fmt.Errorf("wire: positions of %d bytes: %w", len(s.data), ErrFrame)
 		}
 		p := progress.Position{Thread: le.Uint16(b), Threads: le.Uint16(b[2:]), Epoch: le.Uint32(b[4:]),
-			Samples: le.Uint64(b[8:])}
-		if size >= positionSize {
-			p.Steps = le.Uint64(b[shortPosition:])
-		}
+			Samples: le.Uint64(b[8:]), Steps: le.Uint64(b[16:])}
 		rest := b[size:]
 		if s.Param == withFrozen {
 			n := le.Uint32(b[positionSize:])

@@ -80,17 +80,8 @@ type Frame struct {
 // of its ids, are checked when it is read, before anything is allocated (split). Packages server and exchange, which
 // know the model, check that ids exist and shapes fit.
 func (f *Frame) Parse(body []byte) error {
-	err := f.ParseKept(body)
-	if err == nil && body[4] != version {
-		err = &OtherVersion{body[4]}
-	}
-	return err
-}
-
-// ParseKept is Parse for a frame in a journal, which may be of the version before.
-func (f *Frame) ParseKept(body []byte) error {
 	f.Sections, f.Size = f.Sections[:0], len(body)
-	if err := f.Header.parse(body, versionBefore); err != nil {
+	if err := f.Header.parse(body); err != nil {
 		return err
 	}
 	rest, unknown, err := f.parts(body)

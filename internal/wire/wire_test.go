@@ -2,7 +2,6 @@ package wire
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"math"
@@ -33,8 +32,8 @@ func TestGoldenFrame(t *testing.T) {
 	b.Clicks(4, []float32{2, 1})
 	b.Positions([]progress.Position{
 		{Thread: 1, Threads: 3, Epoch: 2, Samples: 512, Steps: 9}, {Thread: 2, Threads: 3, Epoch: 2, Samples: 1 << 40}})
-	want := "67666c31" + "03" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
-		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "60fb05ec" +
+	want := "67666c31" + "04" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "dd0ccf5a" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
 		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" +
 		"00000000" +
@@ -45,7 +44,7 @@ func TestGoldenFrame(t *testing.T) {
 		"0600000000000000" + "1000000000000000" + "04000000000000000600000000000000" +
 		"0700000005000000" + "0000000000000000" +
 		"0800000004000000" + "0800000000000000" + "000000400000803f" +
-		"0900000001000000" + "3000000000000000" + "0100030002000000" + "0002000000000000" + "0900000000000000" +
+		"0900000000000000" + "3000000000000000" + "0100030002000000" + "0002000000000000" + "0900000000000000" +
 		"0200030002000000" + "0000000000010000" + "0000000000000000"
 	if got := hex.EncodeToString(join(b.Parts())); got != want {
 		t.Errorf("frame:\n got %s\nwant %s", got, want)
@@ -150,10 +149,10 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 	}{
 		{"empty", nil, ErrFrame, "0 bytes"},
 		{"magic", change(0, 'x'), ErrFrame, "magic"},
-		{"version", change(4, 1), ErrVersion, "a frame of version 1 of the protocol (a gofleet before 0.1.0) came to " +
-			"a process of version 3 (gofleet " + Build() + "): upgrade gofleet in the process that sent it,"},
+		{"version", change(4, 3), ErrVersion, "a frame of version 3 of the protocol (an earlier gofleet) came to " +
+			"a process of version 4 (gofleet " + Build() + "): upgrade gofleet in the process that sent it,"},
 		{"version of later", change(4, 9), ErrVersion, "version 9 of the protocol (a later gofleet) came to " +
-			"a process of version 3 (gofleet " + Build() + "): upgrade gofleet in the process that has got it,"},
+			"a process of version 4 (gofleet " + Build() + "): upgrade gofleet in the process that has got it,"},
 		{"op", sealed(change(5, 200)), ErrFrame, "unknown op 200"},
 		{"checksum", change(63, good[63]^1), ErrDamaged, "the checksum of header and 1 sections is"},
 		{"another's push", change(24, 9), ErrDamaged, "should be"},
@@ -182,7 +181,7 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 
 // later is a frame of a later build: parts of the head, each a kind and flags, and sections of rows and of the kind,
 // with their flags.
-func later(version byte, parts [][2]byte, kind, flags byte) []byte {
+func later(parts [][2]byte, kind, flags byte) []byte {
 	var b Builder
 	b.Reset(Header{Op: OpStep, Job: 7})
 	b.Blob([]byte("before"))
@@ -196,11 +195,11 @@ func later(version byte, parts [][2]byte, kind, flags byte) []byte {
 		head = append(head, p[0], p[1], 25, 0)
 		head = append(head, make([]byte, 28)...)
 	}
-	head[4], head[7] = version, byte((len(head)-headerSize)/partUnit)
+	head[7] = byte((len(head) - headerSize) / partUnit)
 	return sealed(append(head, body[headerSize:]...))
 }
 
-// TestLivesOfServers: the life of a server is a part of the head that builds before may skip, and is there where it is not 0.
+// TestLivesOfServers: the life of a server is a part of the head that may be skipped, and is there where it is not 0.
 func TestLivesOfServers(t *testing.T) {
 	for life, size := range map[uint32]int{0: headerSize, 1: headerSize + partUnit, 1<<32 - 1: headerSize + partUnit} {
 		var b Builder
@@ -218,7 +217,7 @@ func TestLivesOfServers(t *testing.T) {
 			}
 		}
 		if life > 0 && body[headerSize+1] != flagSkip {
-			t.Errorf("builds before would refuse it: flags %d", body[headerSize+1])
+			t.Errorf("it may not be skipped: flags %d", body[headerSize+1])
 		}
 	}
 }
@@ -241,7 +240,7 @@ func TestWhatALaterBuildSends(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var f Frame
-			body := later(version, c.parts, c.kind, c.flags)
+			body := later(c.parts, c.kind, c.flags)
 			err := f.Parse(body)
 			if c.says != "" {
 				if !errors.Is(err, ErrUnknown) || !strings.Contains(err.Error(), c.says) {
@@ -264,31 +263,6 @@ func TestWhatALaterBuildSends(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// TestRefusalsThatOthersRead: a frame that answers one of the version before is read by builds of that version.
-func TestRefusalsThatOthersRead(t *testing.T) {
-	var f Frame
-	var other *OtherVersion
-	if err := f.Parse(later(versionBefore, nil, byte(KindDense), 0)); !errors.As(err, &other) {
-		t.Fatal(err)
-	}
-	var b Builder
-	b.Reset(Header{Op: OpHeartbeat, Status: StatusRefused})
-	b.Speak(other.Theirs)
-	b.Blob([]byte(other.Error()))
-	body := join(b.Parts())
-	if body[4] != versionBefore || binary.LittleEndian.Uint16(body[6:]) != uint16(StatusRefused) {
-		t.Errorf("the answer begins with % x", body[:8])
-	}
-	if err := f.ParseKept(body); err != nil || !strings.Contains(f.Refusal().Error(),
-		"version 2 of the protocol (a gofleet before") {
-		t.Errorf("read as %v, %v", f.Refusal(), err)
-	}
-	b.Reset(Header{Op: OpStep})
-	if b.Speak(9); join(b.Parts())[4] != version {
-		t.Error("a later version is spoken, which nobody knows here")
 	}
 }
 
@@ -358,9 +332,6 @@ func TestDamagedSectionsAreRefused(t *testing.T) {
 // TestPositions: no frame has more of them than it may, or of threads that there can't be.
 func TestPositions(t *testing.T) {
 	for i, data := range [][]byte{
-		make([]byte, 17),
-		make([]byte, shortPosition*(MaxPositions+1)),
-		{2, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0},
 		make([]byte, 16),
 		make([]byte, positionSize*(MaxPositions+1)),
 		append([]byte{2, 0, 2, 0}, make([]byte, 20)...),
@@ -467,8 +438,8 @@ func FuzzParse(f *testing.F) {
 		b.RowsAs(e, 1, []uint64{3, 4}, []float32{1, 2, 3, 4, 5, 6})
 		f.Add(join(b.Parts()))
 	}
-	f.Add(later(version, [][2]byte{{1, flagSkip}, {9, flagSkip}}, 57, flagSkip))
-	f.Add(later(version, [][2]byte{{2, 0}}, 10, 0))
+	f.Add(later([][2]byte{{1, flagSkip}, {9, flagSkip}}, 57, flagSkip))
+	f.Add(later([][2]byte{{2, 0}}, 10, 0))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var fr Frame
 		if fr.Parse(body) != nil {
@@ -502,7 +473,7 @@ func FuzzParse(f *testing.F) {
 		if from, to, err := fr.Span(10); err == nil && (from < 0 || from > to || to > 10) {
 			t.Fatalf("span %d to %d", from, to)
 		}
-		if all, err := fr.Positions(nil); err == nil && shortPosition*len(all) > len(body) {
+		if all, err := fr.Positions(nil); err == nil && positionSize*len(all) > len(body) {
 			t.Fatalf("%d positions in %d bytes", len(all), len(body))
 		}
 	})

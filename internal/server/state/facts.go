@@ -27,7 +27,6 @@ import (
 type Memory struct {
 	journal *Journal
 	Facts   []fact
-	Old     []string                                       // keys of earlier builds, which are ignored
 	Plays   map[string]func(context.Context, []byte) error // by the key of an event, or the name of a record's kind
 }
 
@@ -122,7 +121,7 @@ func AddRecord(m *Memory, kind journal.Kind, play func(*wire.Frame) error) Recor
 	r := Record{m.journal, kind}
 	m.Plays[r.name()] = func(_ context.Context, body []byte) error {
 		var f wire.Frame
-		if err := f.ParseKept(body); err != nil {
+		if err := f.Parse(body); err != nil {
 			return err
 		}
 		return play(&f)
@@ -158,7 +157,7 @@ func (m *Memory) Save() (map[string]json.RawMessage, error) {
 // Resume restores all facts from what Save returned. The caller holds the lock.
 func (m *Memory) Resume(all map[string]json.RawMessage) error {
 	for key := range all {
-		if !slices.Contains(m.Old, key) && !slices.ContainsFunc(m.Facts, func(f fact) bool { return f.Key == key }) {
+		if !slices.ContainsFunc(m.Facts, func(f fact) bool { return f.Key == key }) {
 			return fmt.Errorf("a fact %q, of which nothing is known: it was written by another build", key)
 		}
 	}

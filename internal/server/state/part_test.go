@@ -72,7 +72,7 @@ func TestWeights(t *testing.T) {
 			b.Dense(s)
 		}
 		var f wire.Frame
-		if err := f.ParseKept(slices.Concat(b.Parts()...)); err != nil {
+		if err := f.Parse(slices.Concat(b.Parts()...)); err != nil {
 			t.Fatal(err)
 		}
 		var room []float32
