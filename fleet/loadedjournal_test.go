@@ -20,7 +20,7 @@ import (
 
 // loadedValues are what a worker sees after some steps of that job, in the working directory. Server and worker are killed then, unless there
 // are none.
-func loadedValues(t *testing.T, steps int) (got formatsValues) {
+func loadedValues(t *testing.T, steps int) (got weightsByRow) {
 	s := strategy.Strategy{Mode: strategy.ModeAsync, StartTimeout: strategy.Duration(time.Minute), Recovery: strategy.Recovery{
 		Dir: "checkpoints", Every: strategy.Duration(time.Hour), Journal: strategy.JournalMachine, JournalDir: "journal"}}
 	cluster, network := quiet(1, 1)

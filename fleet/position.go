@@ -62,13 +62,12 @@ func (f *Fleet) Position() Position {
 }
 
 // Made implements [optimizer.Counter].
-func (t trainer) Made(thread, threads int) (worker int, number uint64, known bool) {
+func (t trainer) Made(thread, threads int) (worker int, number uint64) {
 	j, err := t.f.workerCall("training")
 	if err != nil {
-		return t.f.id.Index, 0, true
+		return t.f.id.Index, 0
 	}
-	number, known = j.backend.Reading().Steps(thread, threads)
-	return t.f.id.Index, number, known
+	return t.f.id.Index, j.backend.Reading().Steps(thread, threads)
 }
 
 // Passed implements [optimizer.Resumer].

@@ -29,7 +29,7 @@ type ruled struct {
 }
 
 // run trains steps [from, to), saves where it is told to, and returns all weights.
-func (x ruled) run(t *testing.T, from, to int, save func(context.Context, *fleet.Fleet) error) (all formatsValues, err error) {
+func (x ruled) run(t *testing.T, from, to int, save func(context.Context, *fleet.Fleet) error) (all weightsByRow, err error) {
 	cluster := trial.Cluster(x.servers, 1)
 	if x.log == nil {
 		x.log = new(trial.Log)
@@ -37,14 +37,11 @@ func (x ruled) run(t *testing.T, from, to int, save func(context.Context, *fleet
 	cluster.Options.Logger = x.log.Logger()
 	var errs map[string]error
 	synctest.Test(t, func(t *testing.T) { errs = cluster.Errors(t, x.program(from, to, save, &all)) })
-	if all := x.log.Lines("earlier version"); all != nil {
-		t.Errorf("the log of a job that loads what this build saved: %q", all)
-	}
 	return all, errors.Join(slices.Collect(maps.Values(errs))...)
 }
 
 // program is every role's.
-func (x ruled) program(from, to int, save func(context.Context, *fleet.Fleet) error, all *formatsValues) fleettest.Program {
+func (x ruled) program(from, to int, save func(context.Context, *fleet.Fleet) error, all *weightsByRow) fleettest.Program {
 	return func(ctx context.Context, f *fleet.Fleet) error {
 		first := optimizer.Uniform{Low: -1, High: 1}
 		m := &trial.Pulled{Objective: trial.Objective{List: []*optimizer.Param{trial.Dense("w", first, 6),
@@ -181,4 +178,60 @@ func TestATableOfItsOwnRule(t *testing.T) {
 			t.Errorf("%d servers, adam: got %v, want what to do", servers, err)
 		}
 	}
+}
+
+// weightsByRow are all weights: those of dense params as a row 0.
+type weightsByRow map[string]map[uint64][]float32
+
+func valuesOf(ctx context.Context, f *fleet.Fleet, m *trial.Pulled) (weightsByRow, error) {
+	all := weightsByRow{}
+	var none []optimizer.Rows
+	for _, p := range m.List {
+		if p.Embedding {
+			none = append(none, trial.RowsOf(p, nil))
+		}
+	}
+	err := m.InSession(ctx, func(s optimizer.Session) error { return trial.Look(ctx, s, none...) })
+	for _, p := range m.List {
+		all[p.Name] = map[uint64][]float32{}
+		if !p.Embedding {
+			all[p.Name][0] = slices.Clone(p.W)
+			continue
+		}
+		for row, e := range f.Rows(ctx, p.Name) {
+			if e != nil {
+				return nil, errors.Join(err, e)
+			}
+			all[p.Name][row.ID] = slices.Clone(row.W)
+		}
+	}
+	return all, err
+}
+
+// differs says where weights are others than those that were written down.
+func (v weightsByRow) differs(want weightsByRow, params ...string) error {
+	for name, rows := range want {
+		if len(params) > 0 && !slices.Contains(params, name) {
+			continue
+		}
+		if got, want := slices.Sorted(maps.Keys(v[name])), slices.Sorted(maps.Keys(rows)); !slices.Equal(got, want) {
+			return fmt.Errorf("%s has rows %v, want %v", name, got, want)
+		}
+		for id, row := range rows {
+			if !slices.Equal(v[name][id], row) {
+				return fmt.Errorf("%s, row %d, is %v, want %v", name, id, v[name][id], row)
+			}
+		}
+	}
+	return nil
+}
+
+// first does one thing after the other until one fails.
+func first(all ...func() error) error {
+	for _, do := range all {
+		if err := do(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

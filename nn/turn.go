@@ -1,9 +1,6 @@
 package nn
 
 import (
-	"log/slog"
-	"slices"
-
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -53,12 +50,7 @@ func (g *Graph) begun(thread, threads int) turn {
 	last := turn{thread: thread}
 	_, trainer := g.bound()
 	if c, ok := trainer.(optimizer.Counter); ok {
-		var known bool
-		if last.worker, last.number, known = c.Made(thread, threads); !known && thread == 0 && g.draws() {
-			slog.Warn("nn: the checkpoint does not say how many steps it has: Dropout draws again what it drew in the "+
-				"first of them",
-				"worker", last.worker)
-		}
+		last.worker, last.number = c.Made(thread, threads)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -68,9 +60,4 @@ func (g *Graph) begun(thread, threads int) turn {
 		}
 	}
 	return last
-}
-
-// draws reports whether a training step draws random numbers.
-func (g *Graph) draws() bool {
-	return slices.ContainsFunc(g.nodes, func(n *Node) bool { return n.op.kind() == dropout{}.kind() })
 }

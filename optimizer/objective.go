@@ -43,8 +43,8 @@ type Resumer interface {
 // draw the same.
 type Counter interface {
 	// Made returns the index of this worker, and the Number of the last step that a thread has made; for a new thread,
-	// the largest Number of any. known is false if the weights contain steps that were not counted.
-	Made(thread, threads int) (worker int, number uint64, known bool)
+	// the largest Number of any.
+	Made(thread, threads int) (worker int, number uint64)
 }
 
 // A Looker is a trainer whose sessions read additional rows together with a step's: Begin fills Step.Beside. If Looks

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -74,7 +75,8 @@ func trained(t testing.TB, n int) []*table.Store {
 // save writes a checkpoint as the servers of a job do together.
 func save(t testing.TB, dir, id string, all []*table.Store) Manifest {
 	t.Helper()
-	m := Manifest{ID: id, Rule: rule.Name(), Step: all[0].Step(), Params: Params(model())}
+	m := Manifest{ID: id, Step: all[0].Step()}
+	m.Holds(rule, model())
 	for i, s := range all {
 		p, err := WritePart(t.Context(), dir, PartName(id, i, len(all)), s)
 		check(t, err)
@@ -206,6 +208,32 @@ func TestPartsLieBesideTheManifest(t *testing.T) {
 		if _, err := Read(dir); !errors.Is(err, ErrDamaged) {
 			t.Errorf("%q: got %v, want ErrDamaged", name, err)
 		}
+	}
+}
+
+// TestACheckpointOfAnotherVersion is refused with both versions, by load and by a series, which skips and removes only what is torn.
+func TestACheckpointOfAnotherVersion(t *testing.T) {
+	root := t.TempDir()
+	s, _ := newSeries(root, 2)
+	before, dir := saveTo(t, s), saveTo(t, s)
+	name := filepath.Join(root, dir, manifestName)
+	m, err := Read(filepath.Join(root, dir))
+	check(t, err)
+	m.Version = 2
+	text, err := files.Sign(&m, &m.Sum)
+	check(t, err)
+	check(t, os.WriteFile(name, text, 0o600))
+	again, _ := newSeries(root, 1)
+	_, load := Load(t.Context(), filepath.Join(root, dir), stores(t, 1)[0], rule, model(), func(int, uint64) bool { return true })
+	found, resume := again.Resume(t.Context(), func(string) error { return nil })
+	again.Prune()
+	for _, err := range []error{load, resume} {
+		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), `format "gofleet-checkpoint" version 2, this build reads "gofleet-checkpoint" version 3`) {
+			t.Errorf("error %v, found %t", err, found)
+		}
+	}
+	if now, err := os.ReadFile(name); err != nil || !bytes.Equal(now, text) {
+		t.Errorf("the manifest of %s, behind %s, has changed: %v", dir, before, err)
 	}
 }
 

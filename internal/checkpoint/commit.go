@@ -22,7 +22,6 @@ func Commit(dir string, m Manifest) error {
 	before, _ := Read(dir) // a manifest that can't be read is replaced
 	m.Format, m.Version, m.Saved = format, version, time.Now().UTC()
 	if m.Base != nil {
-		m.Version = basedVersion
 		if _, err := wholeChain(dir, m); err != nil {
 			return err
 		}

@@ -79,9 +79,6 @@ func Describe(dir string) (Description, error) {
 	if m.Base != nil {
 		d.Base = m.Base.Dir
 	}
-	if d.Saved.IsZero() {
-		d.Saved = modified(dir, manifestName)
-	}
 	of := map[string]*DescribedParam{}
 	d.Params = make([]DescribedParam, len(m.Params))
 	for i, p := range m.Params {

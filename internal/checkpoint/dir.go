@@ -18,6 +18,8 @@ var (
 	ErrNone = errors.New("no checkpoint")
 	// ErrDamaged is the error of a checkpoint that differs from its manifest.
 	ErrDamaged = errors.New("damaged checkpoint")
+	// ErrVersion is the error of a checkpoint whose format has another version.
+	ErrVersion = errors.New("checkpoint of another version")
 	// ErrOtherModel is the error of a checkpoint whose params differ from the job's.
 	ErrOtherModel = errors.New("checkpoint of another model")
 )

@@ -17,7 +17,7 @@
 //
 // A [Series] is the checkpoints that a job makes by itself, each in its own directory. A job resumes from the newest
 // complete one; the last few are kept. A checkpoint may be based on the one before: it has all dense weights, but only
-// the rows and waiting ids that have changed since, which a [Tracker] records. Its manifest (version 2) names the base
+// the rows and waiting ids that have changed since, which a [Tracker] records. Its manifest names the base
 // by directory, id and checksum. Loading reads the chain from the whole checkpoint at its beginning on, later rows over
 // earlier ones. A base is kept as long as a checkpoint that needs it:
 //

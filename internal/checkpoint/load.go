@@ -20,7 +20,7 @@ import (
 // is the whole model. It returns an error for a checkpoint that differs from its manifest, or that another rule or
 // model wrote; after an error during loading the store must not be used.
 //
-// A frozen dense param keeps its values if the checkpoint does not hold it, as older ones may not; the manifest's
+// A frozen dense param keeps its values if the checkpoint does not hold it; the manifest's
 // Absent names it. If the param was trained when it was saved, load takes its weights.
 //
 // If ctx ends, load returns an error. The manifest's Changed says whether the store was changed before an error.
@@ -69,9 +69,9 @@ func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Ru
 		store.SetStep(m.Step)
 		store.SetRateFactors(m.RateFactors)
 		store.SetChain(l.chain)
-		m.Counted, m.uncounted = progress.Counted(m.Positions), m.Step > 0 && m.Positions == nil
+		m.Counted = progress.Counted(m.Positions)
 	}
-	m.Absent, m.OneRule = l.absent, !l.weights && !m.namesRules()
+	m.Absent = l.absent
 	return m, nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -22,7 +21,7 @@ type Manifest struct {
 	Format  string `json:"format"`
 	Version int    `json:"version"`
 	ID      string `json:"id"`
-	// Saved is when the checkpoint was completed; zero in checkpoints of earlier versions.
+	// Saved is when the checkpoint was completed.
 	Saved time.Time `json:"saved,omitzero"`
 	// Rule is the name of the job's update rule. If only some params were saved, and these have one rule, it is that
 	// rule.
@@ -61,11 +60,6 @@ type Manifest struct {
 	Changed bool `json:"-"`
 	// Counted holds, by worker, the steps of its threads, if load has taken everything.
 	Counted [][]progress.Position `json:"-"`
-	// OneRule says that load has taken state without the name of each param's rule: earlier versions wrote the job's
-	// rule only.
-	OneRule bool `json:"-"`
-	// uncounted says that load has taken everything, but the checkpoint has no count of steps.
-	uncounted bool
 	// at is the version of the manifest's file in a store; empty on a disk.
 	at string
 }
@@ -82,8 +76,7 @@ type Param struct {
 	Name      string `json:"name"`
 	Shape     []int  `json:"shape"`
 	Embedding bool   `json:"embedding,omitempty"`
-	// Rule is the name of the update rule whose state the parts hold; empty for a frozen param, and in checkpoints of
-	// earlier versions.
+	// Rule is the name of the update rule whose state the parts hold; empty for a frozen param.
 	Rule string `json:"rule,omitempty"`
 }
 
@@ -96,9 +89,8 @@ type Part struct {
 }
 
 const (
-	format       = "gofleet-checkpoint"
-	version      = 1
-	basedVersion = 2 // of a checkpoint with a base; builds without bases refuse it
+	format  = "gofleet-checkpoint"
+	version = 3
 )
 
 // Holds records in m the job's params, or only the named ones, and their rules.
@@ -117,8 +109,7 @@ func (m *Manifest) Holds(rule optimizer.Rule, params []*optimizer.Param, names .
 	}
 }
 
-// suits returns an error if a param that is loaded has another rule in the job than in the checkpoint. If the manifest
-// does not name the rules of params it compares the jobs' rules.
+// suits returns an error if a param that is loaded has another rule in the job than in the checkpoint.
 func (m Manifest) suits(rule optimizer.Rule, params []*optimizer.Param, names ...string) error {
 	const advice = "set WeightsOnly of RestoreOptions to begin with its weights alone, or give a job of fleet/train " +
 		"the model that was " +
@@ -130,33 +121,15 @@ func (m Manifest) suits(rule optimizer.Rule, params []*optimizer.Param, names ..
 	for _, p := range params {
 		r := rules.For(rule, p)
 		switch {
-		case r == nil || !among(names, p.Name):
-		case m.namesRules() && (was[p.Name] == "" || was[p.Name] == r.Name()):
+		case r == nil || !among(names, p.Name) || was[p.Name] == "" || was[p.Name] == r.Name():
 		case m.Rule != rule.Name():
 			return fmt.Errorf("it holds the state of rule %q, this job trains with %q: %s", m.Rule, rule.Name(), advice)
-		case m.namesRules():
+		default:
 			return fmt.Errorf("it holds the state of %q under rule %q, which this job trains with %q: %s",
 				p.Name, was[p.Name], r.Name(), advice)
 		}
 	}
 	return nil
-}
-
-// namesRules reports whether m has the rules of params.
-func (m Manifest) namesRules() bool {
-	return slices.ContainsFunc(m.Params, func(p Param) bool { return p.Rule != "" })
-}
-
-// Tell logs what a loaded checkpoint of an earlier version does not contain.
-func (m Manifest) Tell(log *slog.Logger) {
-	if m.OneRule {
-		log.Info("the checkpoint is of an earlier version, which did not write which rule each param had: what it "+
-			"holds is taken as the state of the rules that they have now", "loaded", m.Origin, "rule", m.Rule)
-	}
-	if m.uncounted {
-		log.Info("the checkpoint is of an earlier version, which did not write how many steps each worker had made: "+
-			"Dropout draws again what it drew in the first of them", "loaded", m.Origin)
-	}
 }
 
 // has reports whether a file is one of the parts.
@@ -215,14 +188,14 @@ func Read(dir string) (Manifest, error) {
 	if err := json.Unmarshal(data, &m); err != nil {
 		return m, fmt.Errorf("checkpoint: %s of %s: %w: %w", manifestName, dir, ErrDamaged, err)
 	}
-	if m.Format != format || m.Version != version && m.Version != basedVersion ||
-		(m.Base != nil) != (m.Version == basedVersion) {
-		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: %w",
-			manifestName, dir, m.Format, m.Version, format, version, ErrDamaged)
-	}
 	if sum := files.SumOfRecord(data, m.Sum); sum != m.Sum || sum == "" {
 		return m, fmt.Errorf("checkpoint: %s of %s has checksum %s, its text makes %s: %w", manifestName, dir, m.Sum,
 			sum, ErrDamaged)
+	}
+	if m.Format != format || m.Version != version {
+		return m, fmt.Errorf("checkpoint: %s of %s is of format %q version %d, this build reads %q version %d: load "+
+			"it with the build of gofleet that saved it: %w", manifestName, dir, m.Format, m.Version, format, version,
+			ErrVersion)
 	}
 	if !ordered(m.RateFactors) {
 		return m, fmt.Errorf("checkpoint: %s of %s has factors on rates of %v: they must be positive, each from a "+

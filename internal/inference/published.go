@@ -36,7 +36,7 @@ func (p published) newest() (serial int) {
 
 // endsWith returns an error if the last model of a chain may not be the newest.
 func (p published) endsWith(c table.Chain) error {
-	if p.dir == "" || c.Serial == 0 { // earlier versions gave no numbers
+	if p.dir == "" {
 		return fmt.Errorf("%w: the job goes on from a checkpoint, or a save was broken off, and others may have been "+
 			"saved behind %s: save a base, and name the directory of all that is published in SaveOptions.Published "+
 			"from then on",

@@ -5,7 +5,6 @@ type steps struct {
 	of    map[Position]uint64 // by thread
 	most  uint64              // of any thread
 	begun map[int]uint64      // by number of threads: the most steps when that number began
-	lost  bool                // the weights contain more steps than were counted
 }
 
 // seat is the key of a thread.
@@ -25,14 +24,12 @@ func (s *steps) set(p Position) {
 	s.most = max(s.most, p.Steps)
 }
 
-// resume takes the counts of a checkpoint. A checkpoint with samples and no steps is of a build that did not count
-// steps.
+// resume takes the counts of a checkpoint.
 func (s *steps) resume(from []Position) {
 	*s = steps{begun: map[int]uint64{}}
 	for _, p := range from {
 		s.set(p)
 		s.begun[int(p.Threads)] = 0
-		s.lost = s.lost || p.Steps == 0 && p.Samples > 0
 	}
 }
 
@@ -67,12 +64,12 @@ func (t *Tracker) After(made uint64) {
 }
 
 // Steps returns the number of training steps of a thread. If the number of threads changes, all begin with the most
-// steps that any had made. known is false if the checkpoint that the job continues from has not counted them.
-func (t *Tracker) Steps(number, of int) (made uint64, known bool) {
+// steps that any had made.
+func (t *Tracker) Steps(number, of int) (made uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if made, ok := t.steps.of[seat(number, of)]; ok {
-		return made, true
+		return made
 	}
 	of = max(of, 1)
 	if _, ok := t.steps.begun[of]; !ok {
@@ -81,7 +78,7 @@ func (t *Tracker) Steps(number, of int) (made uint64, known bool) {
 		}
 		t.steps.begun[of] = t.steps.most
 	}
-	return t.steps.begun[of], !t.steps.lost
+	return t.steps.begun[of]
 }
 
 // MostSteps is the largest count of the workers' threads.

@@ -72,7 +72,6 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 		c.publish()
 	}
 	c.log.Info("begins from "+checkpoint.From(dir, what), "loaded", m.Origin)
-	m.Tell(c.log)
 	return m, nil
 }
 

@@ -137,7 +137,6 @@ func (c *reloading) takesFrozen(params []string) bool {
 // weights, and no cut waits for its round. The caller holds the lock.
 func (c *reloading) report(n *beside) {
 	c.log.Info("loaded a model into the running job", "dir", n.from.Dir, "loaded", n.from.Origin)
-	n.found.Tell(c.log)
 	var old []int
 	for w, p := range c.rounds.noted {
 		if p != nil {

@@ -57,7 +57,6 @@ func (t *Trainer) fill(ctx context.Context, dir string, what checkpoint.Selectio
 		}
 		t.Steps.reading.After(progress.MostSteps(m.Counted))
 	}
-	m.Tell(t.series.Log)
 	t.local.Changed()
 	return m.Origin + ": " + what.String(), m, nil
 }

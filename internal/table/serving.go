@@ -33,8 +33,7 @@ type Chain struct {
 	Base   string `json:"base"`
 	Last   string `json:"last"` // the base if there are no deltas
 	Deltas int    `json:"deltas,omitempty"`
-	// Serial is the number of the last model among all models for serving of a job and of the jobs that it continues. 0
-	// means unknown: an earlier version saved it.
+	// Serial is the number of the last model among all models for serving of a job and of the jobs that it continues.
 	Serial int `json:"serial,omitempty"`
 	// Model is the checksum of the base's files without its weights.
 	Model string `json:"model,omitempty"`
