@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -68,13 +67,11 @@ func (f *formatNames) nameOf(t reflect.Type) string {
 type description struct {
 	Name    string          `json:"name"`
 	Options json.RawMessage `json:"options,omitempty"`
-	// IDs is the version of the rule for the ids of Hash, in formats that have Hash; 0 is the rule of earlier versions.
+	// IDs is the version of the rule for the ids of Hash, in formats that have Hash, else 0.
 	IDs int `json:"ids,omitempty"`
 }
 
-// idsRule is the rule of this version: ids are of the texts of lines, as always, and Parquet computes the same ids. The
-// rule before hashed unsigned integers in the upper half of their range as negative ones, and floating point numbers
-// without a rule for their text in lines.
+// idsRule is the rule of this version: ids are of the texts of lines, and Parquet computes the same ids.
 const idsRule = 1
 
 // rule returns idsRule for a format that hashes fields which Parquet files may also have.
@@ -92,22 +89,11 @@ func rule(f any) int {
 	return 0
 }
 
-// toldRules are the descriptions for which the log already has a line about an earlier rule.
-var toldRules sync.Map
-
-// checkRule returns an error for an unknown rule, and logs a rule of earlier versions, once.
-func (d *description) checkRule(f Format, data []byte) error {
-	now := rule(f)
-	if d.IDs > idsRule {
-		return fmt.Errorf("%w %q: its ids are made by rule %d, and this version knows %d: a newer version of gofleet "+
-			"has described it",
-			ErrFormat, d.Name, d.IDs, idsRule)
-	}
-	if _, told := toldRules.LoadOrStore(string(data), true); d.IDs < now && !told {
-		slog.Warn("dataset: the format of an earlier version hashes lines as ever; but if Parquet files trained the "+
-			"model, their unsigned integers from half the range on and their floating point numbers had other ids "+
-			"than lines have: train it again then",
-			"format", d.Name)
+// checkRule returns an error for another rule than this version's.
+func (d *description) checkRule(f Format) error {
+	if now := rule(f); d.IDs != now {
+		return fmt.Errorf("%w %q: its ids are made by rule %d, and this version makes them by rule %d: use the "+
+			"version of gofleet that described it, or describe it again", ErrFormat, d.Name, d.IDs, now)
 	}
 	return nil
 }
@@ -187,5 +173,5 @@ func ReadFormat(data []byte) (Format, error) {
 	if _, err := f.Columns(); err != nil {
 		return nil, errors.Join(fmt.Errorf("%w %q", ErrFormat, d.Name), err)
 	}
-	return f, d.checkRule(f, data)
+	return f, d.checkRule(f)
 }

@@ -1,14 +1,12 @@
 package dataset
 
 import (
-	"bytes"
 	"context"
 	"encoding"
 	"errors"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"log/slog"
 	"maps"
 	"path/filepath"
 	"reflect"
@@ -181,33 +179,14 @@ func TestDescriptionsAreFrozen(t *testing.T) {
 	}
 }
 
-// TestDescriptionsOfEarlierVersions: a format that hashes, of a version that did not say by which rule, is read, and the log says once what
-// could not be known; one of a later rule is refused.
-func TestDescriptionsOfEarlierVersions(t *testing.T) {
-	toldRules.Clear() // of a run before, with -count
-	var log bytes.Buffer
-	defer slog.SetDefault(slog.Default())
-	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
-	for _, text := range []string{`{"name":"csv","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":11}]}}`,
-		`{"name":"json_lines","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":12}]}}`,
-		`{"name":"csv","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"}}]}}`} {
-		log.Reset()
-		for range 3 {
-			f, err := ReadFormat([]byte(text))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if again, err := DescribeFormat(f); err != nil || strings.Contains(string(again), `"ids":1`) != strings.Contains(text, "Hash") {
-				t.Errorf("%s is described as %s, %v", text, again, err)
-			}
+// TestDescriptionsOfOtherRules: a format whose ids are made by another rule is refused with both.
+func TestDescriptionsOfOtherRules(t *testing.T) {
+	for name, says := range map[string]string{`,"ids":2}`: "made by rule 2", `}`: "made by rule 0", `,"ids":1}`: ""} {
+		text := `{"name":"csv","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":10}]}` + name
+		_, err := ReadFormat([]byte(text))
+		if says == "" && err != nil || says != "" && (!errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), says+", and this version makes them by rule 1")) {
+			t.Errorf("%s: %v", text, err)
 		}
-		if n := strings.Count(log.String(), "level=WARN"); n != strings.Count(text, "Hash") {
-			t.Errorf("%s: %d warnings:\n%s", text, n, log.String())
-		}
-	}
-	later := `{"name":"csv","options":{"Schema":[{"Column":{"Name":"n","Type":"int64"},"Hash":10}]},"ids":2}`
-	if _, err := ReadFormat([]byte(later)); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "newer version") {
-		t.Errorf("a later rule: %v", err)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/optimizer"
@@ -70,7 +69,7 @@ func (m InferenceModel) check() error {
 }
 
 // graphFormat marks saved graphs, with the version of their format.
-const graphFormat = "gofleet graph 1"
+const graphFormat = "gofleet graph 2"
 
 // savedGraph is a graph as JSON. Nodes come after their inputs.
 type savedGraph struct {
@@ -212,10 +211,6 @@ func saveInit(init optimizer.Initializer) (*savedInit, error) {
 func (s *savedInit) initializer() (optimizer.Initializer, error) {
 	if s == nil {
 		return nil, nil
-	}
-	if s.A == s.B && s.Type == "uniform" || s.B == 0 && strings.HasSuffix(s.Type, "normal") {
-		// older versions did not use a generator then
-		return optimizer.Constant{Value: s.A}, nil
 	}
 	switch s.Type {
 	case "constant":

@@ -87,7 +87,7 @@ func (m *Model) Output(name string) *Node {
 // model.json, which a fleet's SaveInferenceModel writes, has the sizes and checksums of the other files. A file that is
 // missing, truncated, changed, or from a different save than the rest, is then an error. A directory without
 // model.json, such as one written by another program, is read without this check. signature.json has the feeds, the
-// outputs and the format of the rows for other programs; models of earlier versions lack it.
+// outputs and the format of the rows for other programs; models of other programs lack it.
 //
 // The model may be trained further, in every kind of job: minimise a loss of its outputs, or of nodes built on them,
 // and training begins with the loaded weights and rows. Every process of the job must load the same model.

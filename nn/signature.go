@@ -90,7 +90,7 @@ func (m InferenceModel) WriteSignature(w io.Writer) error {
 }
 
 // takeSignature gives m the format saved with it, after a check that the signature belongs to this graph. A directory
-// of an earlier version, or of another program, has none.
+// of another program has none.
 func (m *Model) takeSignature(f *modelfiles.Files) error {
 	data := f.Signature()
 	if data == nil {

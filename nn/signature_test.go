@@ -108,8 +108,8 @@ func TestModelsSayWhatTheyAreFed(t *testing.T) {
 	}
 }
 
-// TestModelsOfEarlierVersions: a directory without a signature, with a record or without, is read as ever.
-func TestModelsOfEarlierVersions(t *testing.T) {
+// TestModelsWithoutSignature: a directory without a signature, with a record or without, is read as ever.
+func TestModelsWithoutSignature(t *testing.T) {
 	n := newToy(7)
 	k := minimise(t, n.loss, 0.3)
 	must(t, NewExecutor(n.g), n.batch(1, 8), n.loss)

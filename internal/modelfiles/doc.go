@@ -19,7 +19,7 @@
 // The record of a model for serving has the generation of the job that saved it, and its number among such models
 // ([FindPublished]).
 //
-// A directory without model.json, as earlier versions and other programs write, is read unchecked; errors appear only
+// A directory without model.json, as other programs write, is read unchecked; errors appear only
 // in files that can't be read. It may have any number of files *.safetensors. Each dense parameter must be in one of
 // them; each file may have some rows of an embedding.
 //

@@ -241,8 +241,7 @@ func (f *Files) Signature() []byte { return f.texts[Signature] }
 // Version returns the checksum of the record, empty without one.
 func (f *Files) Version() string { return f.sum }
 
-// Generation returns the generation of the job that saved a model for serving; empty for other models and those of
-// earlier versions.
+// Generation returns the generation of the job that saved a model for serving; empty for other models.
 func (f *Files) Generation() string { return f.generation }
 
 // Version returns the version of the model in a directory; it reads only the record.

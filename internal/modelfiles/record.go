@@ -15,7 +15,7 @@ import (
 const (
 	Graph   = "graph.json"
 	Weights = "weights.safetensors"
-	// Signature describes the model's inputs and outputs; package nn defines it. Models of earlier versions have none.
+	// Signature describes the model's inputs and outputs; package nn defines it. Models of other programs have none.
 	Signature = "signature.json"
 	// Record names the other files with their checksums.
 	Record = "model.json"
@@ -23,11 +23,7 @@ const (
 
 const (
 	format  = "gofleet-model"
-	version = 1
-	// deltaVersion is the version of a delta; builds without deltas refuse it.
-	deltaVersion = 2
-	// publishedVersion is the version of a model for serving, base or delta, which has a generation.
-	publishedVersion = 3
+	version = 4
 )
 
 var (
@@ -35,6 +31,8 @@ var (
 	ErrNone = errors.New("no saved model")
 	// ErrDamaged is the error of a model that differs from its record.
 	ErrDamaged = errors.New("damaged model")
+	// ErrVersion is the error of a model whose record has another version.
+	ErrVersion = errors.New("model of another version")
 )
 
 // record is the content of model.json.
@@ -45,7 +43,7 @@ type record struct {
 	// Delta says what a delta follows; nil for a whole model.
 	Delta *Delta `json:"delta,omitempty"`
 	// Generation is that of the job which saved a model for serving, and Serial the model's number among those of the
-	// job and of the jobs that it resumes. Other models, and those of earlier versions, have neither.
+	// job and of the jobs that it resumes. Other models have neither.
 	Generation string `json:"generation,omitempty"`
 	Serial     int    `json:"serial,omitempty"`
 	// Sum is the checksum of the record's text without spaces and with an empty checksum.
@@ -93,21 +91,10 @@ func (r *record) wrote(name string) bool {
 	return slices.ContainsFunc(r.Files, func(e entry) bool { return e.Written == name })
 }
 
-// version returns the format version that the record's content needs.
-func (r *record) version() int {
-	switch {
-	case r.Generation != "":
-		return publishedVersion
-	case r.Delta != nil:
-		return deltaVersion
-	}
-	return version
-}
-
 // signed returns the record with its version, checksum and text.
 func (r record) signed() (record, error) {
 	var err error
-	r.Format, r.Version = format, r.version()
+	r.Format, r.Version = format, version
 	r.text, err = files.Sign(&r, &r.Sum)
 	return r, err
 }
@@ -147,12 +134,13 @@ func parseRecord(data []byte) (*record, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", Record, ErrDamaged, err)
 	}
-	if r.Format != format || r.Version != r.version() {
-		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q up to version %d: %w",
-			Record, r.Format, r.Version, format, publishedVersion, ErrDamaged)
-	}
 	if sum := files.SumOfRecord(data, r.Sum); sum != r.Sum || sum == "" {
 		return nil, fmt.Errorf("%s has checksum %s, its text makes %s: %w", Record, r.Sum, sum, ErrDamaged)
+	}
+	if r.Format != format || r.Version != version {
+		return nil, fmt.Errorf("%s is of format %q version %d, this build reads %q version %d: load it with the build "+
+			"of gofleet that saved it, or save the model again with this one: %w", Record, r.Format, r.Version, format,
+			version, ErrVersion)
 	}
 	if err := r.check(); err != nil {
 		return nil, err

@@ -154,10 +154,10 @@ func (w weightFile) check(name string) error {
 	switch n, numbers := ids.Elements(), rows.Elements(); {
 	case ids.DType != safetensors.U64 && ids.DType != safetensors.I64:
 		return fmt.Errorf("%s: tensor %s.ids holds %s, not U64 or I64", w.name, name, ids.DType)
-	case n == 0 && numbers == 0:
-		return nil // of any type: earlier versions wrote U64 for no rows
 	case rows.DType != safetensors.F32:
 		return fmt.Errorf("%s: tensor %s holds %s, not F32", w.name, name, rows.DType)
+	case n == 0 && numbers == 0:
+		return nil
 	case n == 0 || numbers%n != 0 || len(rows.Shape) > 1 && rows.Shape[0] != n:
 		return fmt.Errorf("%s: %d ids for rows of shape %v of %q", w.name, n, rows.Shape, name)
 	}
