@@ -403,7 +403,7 @@ func TestWhatReadersMayAsk(t *testing.T) {
 				t.Errorf("a reader's %v: status %d, %v", op, f.Status, f.Refusal())
 			}
 		}
-		if ops < 30 {
+		if ops < 24 {
 			t.Errorf("%d ops", ops)
 		}
 		about := wire.Read{What: wire.ReadAbout}
