@@ -166,8 +166,8 @@ func (noRoom) Put(context.Context, string, *io.SectionReader, store.Condition) (
 	return "", fmt.Errorf("write /data/x: %w", syscall.ENOSPC)
 }
 
-// TestASilentWorkerOnAPage: a worker whose machine stands still is silent on the page, with what it said last, also where it tells nothing, as
-// workers of earlier builds; and one that is lost is so.
+// TestASilentWorkerOnAPage: a worker whose machine stands still is silent on the page, with what it said last, also where it tells nothing;
+// and one that is lost is so.
 func TestASilentWorkerOnAPage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -183,7 +183,7 @@ func facts(r runs.Run) map[string]string {
 
 func flagsText(r runs.Run, names []string) string {
 	if r.About.Flags == nil {
-		return "(no " + runs.File + ": left by an earlier version)"
+		return "(no " + runs.File + ")"
 	}
 	var said []string
 	for _, name := range names {

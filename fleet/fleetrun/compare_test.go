@@ -53,7 +53,7 @@ func TestCompare(t *testing.T) {
 	want := []string{
 		"job test loss epoch test hits epoch test left epoch examples/s trained for differs in",
 		"slow 0.4000 1/1 0.5000 1/1 12 8s -lr=0.2 -own=\"x\\t\\n\\x1b[2J\"",
-		"old 0.4500 1/1 (no run.json: left by an earlier version)",
+		"old 0.4500 1/1 (no run.json)",
 		"fast 0.5000 1/2 0.7500 2/2 2.0000 2/2 133 3s -lr=0.1",
 	}
 	if got := strings.Join(rows, "\n"); got != strings.Join(want, "\n") {

@@ -142,8 +142,8 @@ func progressText(p checkpoint.Progress) string {
 	return text
 }
 
-// placeText is the place of a worker, as far as it is known: a process alone has no steps, and checkpoints of earlier
-// versions have no positions.
+// placeText is the place of a worker, as far as it is known: a process alone has no steps, and a checkpoint of some
+// params no positions.
 func placeText(d checkpoint.Description, worker int) string {
 	var all []string
 	if worker < len(d.Steps) {

@@ -24,7 +24,7 @@ func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 			if err := r.tests.exe.Close(ctx); err != nil {
 				return err
 			}
-			sums, spreads = append(sums, r.tests.withSpread(own, apart)...), apart
+			sums, spreads = append(sums, own...), apart
 			for _, t := range tallies {
 				told = append(told, t.Sums...)
 			}

@@ -3,8 +3,6 @@ package train_test
 import (
 	"cmp"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -63,9 +61,6 @@ func many(t *testing.T, size [2]int, epochs int, out, checkpoints, best string) 
 				if r.Leads() {
 					got.factor, err = r.Fleet.RateFactor(ctx)
 				}
-				if strings.HasSuffix(checkpoints, "old") {
-					return errors.Join(err, earlier(r.Fleet))
-				}
 				return err
 			}}}
 		return j
@@ -81,19 +76,6 @@ func many(t *testing.T, size [2]int, epochs int, out, checkpoints, best string) 
 	return got, results
 }
 
-// earlier has the checkpoint that is saved last be as earlier versions had them.
-func earlier(f *fleet.Fleet) error {
-	p, state := f.Progress(), map[string]json.RawMessage{}
-	err := json.Unmarshal(p.User, &state)
-	for _, name := range []string{"evaluations", "before", "hooks"} {
-		delete(state, name)
-	}
-	if err == nil {
-		p.User, err = json.Marshal(state)
-	}
-	return errors.Join(err, f.SetProgress(p))
-}
-
 // TestHooksBehindALongHistory: a job that is started again, of which a checkpoint has no room for all evaluations, decides as one that was
 // not disturbed: rate, stop, the best model and what was counted are the same; and so is its history, which is read back from its file.
 func TestHooksBehindALongHistory(t *testing.T) {
@@ -103,11 +85,7 @@ func TestHooksBehindALongHistory(t *testing.T) {
 		dir := t.TempDir()
 		at := func(name string) string { return filepath.Join(dir, name) }
 		want, whole := many(t, size, 6, at("whole"), "", at("best whole"))
-		outs := []string{"out", ""}
-		if size[1] == 1 {
-			outs = append(outs, "out old")
-		}
-		for _, out := range trial.Some(t, outs) {
+		for _, out := range trial.Some(t, []string{"out", ""}) {
 			name, best := at("of"+out), at("best"+out)
 			if out != "" {
 				out = at(out)

@@ -10,8 +10,7 @@ import (
 // memory is the state that a restarted job, or a worker that lacks evaluations, needs to decide like the others.
 type memory struct {
 	History []Evaluation `json:"history,omitempty"`
-	// Evaluations is their number: a checkpoint may have room for some of them only. Checkpoints of earlier versions
-	// have neither this nor the fields below.
+	// Evaluations is their number: a checkpoint may have room for some of them only.
 	Evaluations int `json:"evaluations,omitempty"`
 	// Before is the number of examples that all workers trained on in earlier epochs.
 	Before int `json:"before,omitempty"`
@@ -42,9 +41,6 @@ func (r *Run) memory() (m memory, err error) {
 func (r *Run) remember(m memory) error {
 	r.History = m.History
 	r.past.before, r.past.middles, r.past.lacking = m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
-	if m.Evaluations == 0 {
-		r.past.count(r.History)
-	}
 	for _, e := range r.History {
 		if e.End {
 			r.others.front = max(r.others.front, e.Epoch)
@@ -54,7 +50,7 @@ func (r *Run) remember(m memory) error {
 	if r.past.counted = slices.Clone(m.Counted); len(m.Counted) != r.Fleet.WorkerNum() { // shares are others now
 		r.past.counted = slices.Repeat([]int{min(r.Epoch, r.others.front)}, r.Fleet.WorkerNum())
 	}
-	if m.Counted == nil { // of a new job, or of an earlier version
+	if m.Counted == nil { // of a new job
 		r.past.hooked = r.others.front
 	}
 	return r.hooks.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
@@ -75,12 +71,10 @@ func (all hooks) states(do func(name string, s State) error) error {
 	return nil
 }
 
-// readBack completes a history, if a checkpoint had room for a part only, from the files that it was written to. An
-// earlier version did not record the number of evaluations.
-func (r *Run) readBack(m memory, bytes int) {
-	old := m.Evaluations == 0
+// readBack completes a history, if a checkpoint had room for a part only, from the files that it was written to.
+func (r *Run) readBack(m memory) {
 	for _, h := range r.hooks {
-		if whole := completed(r.History, h.file); len(whole) > len(r.History) && (old || len(whole) == m.Evaluations) {
+		if whole := completed(r.History, h.file); len(whole) > len(r.History) && len(whole) == m.Evaluations {
 			r.History, r.past.lacking = whole, 0
 		}
 	}
@@ -91,9 +85,6 @@ func (r *Run) readBack(m memory, bytes int) {
 		slog.Warn("train: the checkpoint had no room for all evaluations, and no file of the history has the others: "+
 			"what is written of the history lacks them; hooks know what they need", "lacking", r.past.lacking, "of",
 			m.Evaluations)
-	case old && bytes >= stateBytes/2: // a history that was too long was halved
-		slog.Warn("train: the checkpoint is of an earlier version, which may have left out evaluations: hooks that "+
-			"look back count those that are there", "evaluations", len(m.History))
 	}
 }
 
@@ -137,16 +128,6 @@ func (s *jsonState[T]) Resume(saved []byte) error {
 		return nil
 	}
 	return json.Unmarshal(saved, &s.now)
-}
-
-// count sets, from the history, the number of examples in earlier epochs, and the number of evaluations in the middle
-// of the last.
-func (p *past) count(history []Evaluation) {
-	for _, e := range history {
-		if p.middles++; e.End {
-			p.before, p.middles = e.Examples, 0
-		}
-	}
 }
 
 // stateBytes bounds a job's state in checkpoints: of a longer history they have the last part, and the best evaluations

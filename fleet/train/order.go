@@ -27,19 +27,14 @@ func (s *shares) warnOrder(epoch int) {
 			"many rows of epoch %d are passed over as were trained of the others, so that some examples count twice "+
 			"and others not at all; with the same rows each counts once\n", then.Rows, now.Rows, epoch+1)
 	}
-	if then.Batch != now.Batch && then.Batch > 0 && s.job.Threads > 1 {
+	if then.Batch != now.Batch && s.job.Threads > 1 {
 		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with -batch=%d, and this job has -batch=%d: in "+
 			"epoch %d up to %d examples of each thread count twice; with -batch=%d, or -threads=1, each counts once\n",
 			then.Batch,
 			now.Batch, epoch+1,
 			now.Batch-1, then.Batch)
 	}
-	switch {
-	case then.Digest == "" && s.job.Files.Take > 0 && epoch > 0:
-		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved by an earlier version, which took other rows "+
-			"(Files.Take) in each epoch: some examples of the rest of epoch %d count twice and others not at all\n",
-			epoch+1)
-	case then.Digest != now.Digest && then.Digest != "" && now.Digest != "" && then.Rows == now.Rows:
+	if then.Digest != now.Digest && then.Digest != "" && now.Digest != "" && then.Rows == now.Rows {
 		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with other training rows, as many as this job "+
 			"has (%d): the rest of epoch %d is of the new rows alone, so that some examples are never trained on\n",
 			now.Rows, epoch+1)

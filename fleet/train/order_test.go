@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,7 +14,6 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
-	"github.com/gofleet/gofleet/optimizer"
 )
 
 // TestAnotherOrder: a job that goes on in the middle of an epoch says on its first worker where its rows are not in the order that the
@@ -20,11 +21,11 @@ import (
 func TestAnotherOrder(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
-	const none, middle, earlier = "none", "middle", "earlier"
+	const none, middle = "none", "middle"
 	for name, c := range trial.SomeOf(t, map[string]struct {
 		seed  uint64
 		rows  int
-		saved string // in the second epoch: not, in its middle, or there by an earlier version
+		saved string // in the second epoch: not, or in its middle
 		warns int
 		says  string
 	}{
@@ -35,16 +36,12 @@ func TestAnotherOrder(t *testing.T) {
 		"both":    {0, 600, middle, 2, "-seed=1, and this job has -seed=0"},
 		"others":  {1, -400, middle, 1, "other training rows, as many as this job has (400)"},
 		"between": {9, 500, none, 0, "goes on after epoch 1/3 and 0 examples"},
-		"earlier": {9, 500, earlier, 0, "goes on after epoch 1/3 and 96 examples"},
 	}) {
 		for _, servers := range []int{0, 2} {
 			dir, enough := t.TempDir(), errors.New("enough")
 			stops := func(ctx context.Context, r *train.Run, so nn.TrainResult) (err error) {
 				if r.Epoch == 0 || so.Steps < 6 {
 					return nil
-				}
-				if c.saved == earlier {
-					err = r.Fleet.SetProgress(fleet.Progress{Epoch: 1, User: []byte(`{"history": []}`)})
 				}
 				if c.saved != none {
 					err = errors.Join(err, r.Fleet.BarrierWorker(ctx), r.Fleet.Checkpoint(ctx), r.Fleet.BarrierWorker(ctx))
@@ -71,35 +68,29 @@ func TestAnotherOrder(t *testing.T) {
 	}
 }
 
-// TestTakenByAnEarlierVersion: a job that goes on in the middle of an epoch whose rows an earlier version has taken says that it can't have
-// the same.
-func TestTakenByAnEarlierVersion(t *testing.T) {
+// TestProgressOfAnotherVersion: a job doesn't go on from progress of another version, and names both.
+func TestProgressOfAnotherVersion(t *testing.T) {
 	t.Parallel()
-	file, format := coins(t, 400)
-	make := func(dir string, hooks ...train.Hooks) train.Job {
-		g := nn.NewGraph(1)
-		pred := nn.Sigmoid(nn.Embedding(g.IDs("id", 1), nn.EmbeddingOptions{Dim: 1}))
-		return train.Job{Options: train.Options{Epochs: 3, Batch: 10, Seed: 1, Checkpoint: dir}, Rule: optimizer.SGD{LR: 0.1},
-			Loss: nn.Mean(nn.LogLoss(pred, g.Input("y", 1))), Hooks: hooks,
-			Files: train.Files{Format: format, Paths: []string{file}, Take: 200, Seed: 1}}
+	dir := t.TempDir()
+	make := func(hooks ...train.Hooks) train.Job {
+		j := job(train.Options{Epochs: 2, Checkpoint: dir})
+		j.Stdout, j.Hooks = io.Discard, hooks
+		return j
 	}
-	for saved, warns := range map[string]int{`{"order": {"seed": 1}}`: 1, "": 0} {
-		dir, enough := t.TempDir(), errors.New("enough")
-		stops := train.Hooks{Step: func(ctx context.Context, r *train.Run, so nn.TrainResult) (err error) {
-			if r.Epoch == 0 || so.Steps < 6 {
-				return nil
-			}
-			if saved != "" {
-				err = r.Fleet.SetProgress(fleet.Progress{Epoch: 1, User: []byte(saved)})
-			}
-			return errors.Join(err, r.Fleet.Checkpoint(ctx), enough)
-		}}
-		if err := fails(t, func() train.Job { return make(dir, stops) }); !errors.Is(err, enough) {
-			t.Fatal(err)
-		}
-		_, said := play(t, 0, 1, func() train.Job { return make(dir) })
-		if strings.Count(said, "warning: ") != warns || warns > 0 && !strings.Contains(said, "Files.Take") {
-			t.Errorf("saved %q: it says\n%s", saved, said)
-		}
+	enough := errors.New("enough")
+	stops := train.Hooks{Step: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+		err := r.Fleet.SetProgress(fleet.Progress{User: []byte(`{"history": []}`)})
+		return errors.Join(err, r.Fleet.Checkpoint(ctx), enough)
+	}}
+	if err := fails(t, func() train.Job { return make(stops) }); !errors.Is(err, enough) {
+		t.Fatal(err)
+	}
+	saved, _ := filepath.Glob(filepath.Join(dir, "ckpt-*", "*"))
+	err := fails(t, func() train.Job { return make() })
+	if now, _ := filepath.Glob(filepath.Join(dir, "ckpt-*", "*")); len(saved) == 0 || !slices.Equal(now, saved) {
+		t.Errorf("checkpoints were %q, are %q", saved, now)
+	}
+	if err == nil || !strings.Contains(err.Error(), "progress is of version 0, this build reads version 1") {
+		t.Errorf("it goes on: %v", err)
 	}
 }

@@ -148,7 +148,7 @@ func TestGradientNorm(t *testing.T) {
 	}
 }
 
-// TestHistoryWithoutPaces: a job goes on with the history of an earlier version, whose file has no paces: their columns are empty there, and
+// TestHistoryWithoutPaces: a job goes on with a history whose file has no paces: their columns are empty there, and
 // so they stay where the file is gone.
 func TestHistoryWithoutPaces(t *testing.T) {
 	t.Parallel()

@@ -8,16 +8,19 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 )
 
+// stateVersion is the version of what state is as JSON.
+const stateVersion = 1
+
 // state is the state that a restarted job needs.
 type state struct {
+	Version int `json:"version"`
 	memory
 	Stopped string `json:"stopped,omitempty"`
 	User    []byte `json:"user,omitempty"`
 	Curve   curve  `json:"curve,omitzero"`
 	// Partly is the trained part of the last epoch of a stopped job.
-	Partly part `json:"partly,omitzero"`
-	// Order is absent in checkpoints of earlier versions.
-	Order *order `json:"order,omitempty"`
+	Partly part   `json:"partly,omitzero"`
+	Order  *order `json:"order,omitempty"`
 }
 
 // record updates the progress for checkpoints: the history, and the place of the job in it.
@@ -29,7 +32,7 @@ func (r *Run) progress(epoch int) error {
 		return err
 	}
 	o := r.shares.order()
-	st := state{memory: m, User: r.User, Curve: r.curve, Order: &o}
+	st := state{Version: stateVersion, memory: m, User: r.User, Curve: r.curve, Order: &o}
 	if r.ends.over {
 		st.Stopped, st.Partly = r.ends.why(), r.past.partly
 	}
@@ -92,11 +95,15 @@ func (r *Run) resume() error {
 		return fmt.Errorf("train: the checkpoint is of a program that has other progress than this package's: %w",
 			err)
 	}
+	if st.Version != stateVersion {
+		return fmt.Errorf("train: the checkpoint's progress is of version %d, this build reads version %d: go on with "+
+			"the build of gofleet that saved it, or give another -checkpoint to begin anew", st.Version, stateVersion)
+	}
 	r.User, r.curve, r.past.partly, r.shares.then = st.User, st.Curve, st.Partly, st.Order
 	if err := r.remember(st.memory); err != nil {
 		return err
 	}
-	r.readBack(st.memory, len(p.User))
+	r.readBack(st.memory)
 	if st.Stopped != "" {
 		r.Stop(st.Stopped)
 		r.ends.over = true

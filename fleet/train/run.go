@@ -102,9 +102,9 @@ func (r *Run) label() string {
 // as were trained, which are the same rows only if the order is the same.
 type order struct {
 	Seed  uint64 `json:"seed"`
-	Rows  int    `json:"rows,omitempty"`  // to train on, 0 if unknown
-	Batch int    `json:"batch,omitempty"` // 0 in checkpoints of earlier versions
-	// Digest is the digest of the rows, "" if there is none, as in checkpoints of earlier versions.
+	Rows  int    `json:"rows,omitempty"` // to train on, 0 if unknown
+	Batch int    `json:"batch,omitempty"`
+	// Digest is the digest of the rows, "" if there is none.
 	Digest string `json:"digest,omitempty"`
 }
 

@@ -128,8 +128,7 @@ func sameRows(ctx context.Context, f *fleet.Fleet, call string, rows *dataset.Da
 		}
 		c := card{Worker: w}
 		if err := json.Unmarshal(text, &c.Has[0]); err != nil {
-			return fmt.Errorf("train: %s: worker %d does not describe its rows, as those of earlier builds don't: "+
-				"build all processes of the job anew: %w", call, w, err)
+			return fmt.Errorf("train: %s: worker %d does not describe its rows: %w", call, w, err)
 		}
 		cards = append(cards, c)
 	}

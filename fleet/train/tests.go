@@ -156,15 +156,6 @@ func (t *tests) predictions() (all []*nn.Node) {
 	return all
 }
 
-// withSpread appends to sums what workers of earlier builds expect there: the first four numbers of the spread, if the
-// loss has one prediction.
-func (t *tests) withSpread(sums, spread []float64) []float64 {
-	if t.job.Loss.Prediction() == nil {
-		return sums
-	}
-	return append(sums, spread[:4]...)
-}
-
 // warnDead warns once that the model's predictions ignore the rows. The predictions of one task may be all 0 or 1 and
 // right while the loss is another's.
 func (t *tests) warnDead(words []word, e Evaluation) {

@@ -134,7 +134,7 @@ func (s EarlyStopping) Hooks() Hooks {
 			if err := w.check(r); err != nil {
 				return err
 			}
-			if !state.known { // by a checkpoint of an earlier version
+			if !state.known { // the job had no such hook when the checkpoint was saved
 				for _, e := range r.History {
 					state.now.By.look(&w, r, e, s.Least)
 					state.now.Kept.look(&w, r, e, 0)

@@ -16,9 +16,9 @@ type word struct {
 	Owes  int // examples of these that no evaluation has counted
 	// Sums are its measurements.
 	Sums tallies
-	// Chances are what it has predicted and observed for two classes; a worker of an earlier version sends none.
+	// Chances are what it has predicted and observed for two classes.
 	Chances tallies
-	// Spreads are those of its predictions, of one task after the other; a worker of an earlier build sends none.
+	// Spreads are those of its predictions, of one task after the other.
 	Spreads tallies
 	// Pace is its pace up to here.
 	Pace *measured

@@ -64,7 +64,7 @@ func (a About) Write(dir string) error {
 // Run is a job as recorded in its output directory.
 type Run struct {
 	Dir     string
-	About   About    // empty if an earlier version left none
+	About   About    // empty if there is none
 	Columns []string // of the history, in its order
 	Rows    []map[string]float64
 }
@@ -120,8 +120,8 @@ func (r Run) Best(column string) (best map[string]float64) {
 	return best
 }
 
-// Better reports whether a is better than b in a column. A history of an earlier version does not list the falling
-// columns: there, columns named as a loss or an error fall.
+// Better reports whether a is better than b in a column. Without a description of the job, columns named as a loss or
+// an error fall.
 func (r Run) Better(column string, a, b float64) bool {
 	falls := false
 	for _, f := range r.About.Falling {

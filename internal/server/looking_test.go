@@ -13,7 +13,7 @@ import (
 )
 
 // TestWorkersTellWhileSomebodyLooks: workers are asked for what they know of themselves while a page is looked at, the first that lives for its
-// curves too. What a life before told is none of this one's, nor is what is too long; one that tells nothing, of an earlier build, is seen by
+// curves too. What a life before told is none of this one's, nor is what is too long; one that tells nothing is seen by
 // how it stands.
 func TestWorkersTellWhileSomebodyLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
