@@ -17,11 +17,6 @@ var defects = []defect{
 	{"a cut has averages of batch norm of steps whose merged gradients it has not", func(p Program) bool {
 		return p.Model.Net.Norm > 0 && p.Strategy.GradientMerge.KSteps > 1
 	}, []string{"the history is", "out/model", "best", "published"}},
-	{"a hook Evaluated that is interrupted is not called again", func(p Program) bool {
-		return p.Tests > 0 && slices.ContainsFunc(p.Lives, func(l Life) bool {
-			return slices.ContainsFunc(l.Strikes, func(s Strike) bool { return s.At != "step" })
-		})
-	}, []string{"nn: loading", "best"}},
 }
 
 // Known are the names of known defects that a program has and that explain all that is wrong; none if something is
