@@ -202,8 +202,8 @@ func plainName(name string) string {
 	}, strings.ReplaceAll(name, "/s", "_per_second"))
 }
 
-// readHistory reads what writeHistory has written, except which evaluations were at an epoch's end. Columns of paces may
-// be missing.
+// readHistory reads what writeHistory has written, except which evaluations were at an epoch's end. Columns of paces
+// may be missing.
 func readHistory(file string) (h []Evaluation, paces []Pace, err error) {
 	text, err := files.Open(file)
 	if err != nil {

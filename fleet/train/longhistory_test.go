@@ -123,18 +123,6 @@ func mustLoss(t *testing.T, dir string) float64 {
 	return logLoss(t, m)
 }
 
-// TestAnEarlierVersionsHistory: what can't be known from it is told.
-func TestAnEarlierVersionsHistory(t *testing.T) {
-	// Serial: it takes over the process's log.
-	trial.Slow(t)
-	dir := t.TempDir()
-	many(t, [2]int{0, 1}, 3, "", filepath.Join(dir, "old"), filepath.Join(dir, "best"))
-	said := logged(t, func() { many(t, [2]int{0, 1}, 4, "", filepath.Join(dir, "old"), filepath.Join(dir, "best")) })
-	if !strings.Contains(said, "may have left out evaluations") {
-		t.Errorf("the log is %s", said)
-	}
-}
-
 // TestTheModelIsTheBest: a job that stops since it gets no better leaves the best evaluation's model and the last step's checkpoint, in every
 // kind of job, whoever evaluates when, and says so; the same command, and more epochs, go on with both.
 func TestTheModelIsTheBest(t *testing.T) {

@@ -93,7 +93,10 @@ type Begun struct {
 // before if it has begun early, so that all workers' loops go on at the same place.
 func (b Begun) First(at []Position) int {
 	epoch, _ := Sum(at)
-	if b.Early {
+	switch {
+	case b.Early && len(at) == 0:
+		return b.Epoch - 1
+	case b.Early:
 		return min(epoch, b.Epoch-1)
 	}
 	if b.Epoch > epoch && !slices.ContainsFunc(b.At, func(end Position) bool { return !has(at, end) }) {

@@ -68,9 +68,9 @@ func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
 }
 
 // beside relates a report to workers that have ended the same epoch by the same barrier, after which they have pushed
-// nothing. A program begins an epoch after a barrier, and the lowest worker does what is to be done between two. So its
-// report counts for the others too, while they push nothing more, and theirs are early before it. A checkpoint may be
-// taken in between.
+// nothing. A program begins an epoch after a barrier, and the lowest worker does what is to be done between two. So
+// its report counts for the others too, while they push nothing more, and theirs are early before it. A checkpoint
+// may be taken in between.
 func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 	for w := range c.begun {
 		if own := c.own(w); w == worker || own != c.own(worker) || own >= epoch || !c.stands(w) || !c.stands(worker) {
@@ -150,11 +150,16 @@ func (c *epochs) further(p wire.Progress) wire.Progress {
 	return p
 }
 
-// goOn makes workers begin where a loaded checkpoint says. The caller holds the lock.
+// goOn makes all workers begin the earliest epoch of which a loaded checkpoint lacks samples of any, so that their
+// loops make the same collectives. Whoever has trained later ones passes over what it has. The caller holds the lock.
 func (c *epochs) goOn(m *checkpoint.Manifest) {
 	c.progress = wire.Progress(*m.Progress)
 	for w := range c.begun {
-		c.begun[w] = progress.Begun{Epoch: m.First(w, len(c.begun), c.alike)}
+		own, first := m.First(w, len(c.begun), false), m.First(w, len(c.begun), true)
+		c.begun[w] = progress.Begun{Epoch: own}
+		if own > first {
+			c.begun[w] = progress.Begun{Epoch: first + 1, Early: true}
+		}
 	}
 }
 

@@ -79,7 +79,7 @@ func TestDenseImagesTakeLittleRoom(t *testing.T) {
 			t.Error(err)
 		}
 		m.Close()
-		if took := int64(most - before); took > mostCopied+1<<20 || took < 0 {
+		if took := int64(most - before); took > mostCopied+1<<20 || took < -4<<20 { // what earlier tests have left may go meanwhile
 			t.Errorf("%d bytes are copied at a time, want %d at most", took, mostCopied)
 		}
 		runtime.KeepAlive(g)
