@@ -51,7 +51,7 @@ func Latest(dir string) (Info, error) {
 		c.Progress = fleet.Progress{Epoch: m.Progress.Epoch, User: m.Progress.User}
 	}
 	for w, at := range m.Positions {
-		p := fleet.Position{Epoch: m.First(w, len(m.Positions), false)} // unless a sample of the epoch was trained
+		p := fleet.Position{Epoch: m.First(w, len(m.Positions), true)} // unless a sample of the epoch was trained
 		if epoch, samples := progress.Sum(at); epoch >= p.Epoch {
 			p = fleet.Position{Epoch: epoch, Samples: int(min(samples, math.MaxInt))}
 		}

@@ -67,6 +67,7 @@ func TestDenseImagesTakeLittleRoom(t *testing.T) {
 		store, d := imagedBlock(t)
 		g := make([]float32, d.Len())
 		m := store.Image(everything)
+		liveBytes() // what earlier tests have left goes with this collection, or the next
 		before, most := liveBytes(), uint64(0)
 		pushed := make(chan error, 1)
 		push := sync.OnceFunc(func() { go func() { pushed <- d.Push(g, 1) }() })
@@ -79,7 +80,7 @@ func TestDenseImagesTakeLittleRoom(t *testing.T) {
 			t.Error(err)
 		}
 		m.Close()
-		if took := int64(most - before); took > mostCopied+1<<20 || took < -4<<20 { // what earlier tests have left may go meanwhile
+		if took := int64(most - before); took > mostCopied+1<<20 {
 			t.Errorf("%d bytes are copied at a time, want %d at most", took, mostCopied)
 		}
 		runtime.KeepAlive(g)
