@@ -31,6 +31,7 @@ type enduring struct {
 	epochs   int
 	asks     bool   // for a checkpoint at each epoch's end
 	one      bool   // worker asks, the first; else as many are saved in geo as workers had something left to exchange
+	late     bool   // worker 0 ends each epoch after the others have asked for its checkpoint
 	load     string // what Restore is given
 	// within is called before each step of a worker, and atTheEnd before it stops. What they return ends the worker.
 	within   func(f *fleet.Fleet, epoch, step int) error
@@ -175,6 +176,9 @@ func (j *enduring) epoch(ctx context.Context, f *fleet.Fleet, o *trial.Toy, epoc
 	if err := errors.Join(o.Close(ctx), f.BarrierWorker(ctx)); err != nil {
 		return err
 	}
+	if j.late && f.IsFirstWorker() {
+		time.Sleep(stepTime)
+	}
 	if err := f.SetProgress(fleet.Progress{Epoch: epoch + 1, User: seen(epoch + 1)}); err != nil || !j.asks {
 		return err
 	}
@@ -199,32 +203,40 @@ func TestAJobGoesOn(t *testing.T) {
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
 			never := (&enduring{Job: job, epochs: 4}).works(t)
-			j := &enduring{Job: job, epochs: 4, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}}
-			j.within = func(_ *fleet.Fleet, epoch, step int) error {
-				if epoch == 2 && step == 2 {
-					return errKilled
-				}
-				return nil
-			}
-			for role, err := range j.run(t).errs {
-				if err == nil {
-					t.Errorf("%s did not notice", role)
-				}
-			}
-			again := j.again().works(t)
-			for w, p := range again.began {
-				if p.Epoch != 2 || !bytes.Equal(p.User, seen(2)) {
-					t.Errorf("worker %d goes on from %d, %d bytes", w, p.Epoch, len(p.User))
-				}
-			}
-			if repeats := job.Strategy.Mode == strategy.ModeSync; repeats && !bytes.Equal(never.model, again.model) {
-				t.Errorf("weights differ by up to %g from a job that never ended", trial.Distance(t, never.model, again.model))
-			}
-			latest, err := checkpoints.Latest(j.recovery.Dir)
-			if err != nil || latest.Progress.Epoch != 4 || !bytes.Equal(latest.Progress.User, seen(4)) || latest.Step == 0 {
-				t.Errorf("the latest is %s of step %d, error %v", latest.Dir, latest.Step, err)
+			for _, late := range []bool{false, true} {
+				endsAndGoesOn(t, never, &enduring{Job: job, epochs: 4, asks: true, late: late})
 			}
 		})
+	}
+}
+
+// endsAndGoesOn plays a job whose roles end in the middle of its third epoch, and again.
+func endsAndGoesOn(t *testing.T, never, j *enduring) {
+	t.Helper()
+	j.recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}
+	j.within = func(_ *fleet.Fleet, epoch, step int) error {
+		if epoch == 2 && step == 2 {
+			return errKilled
+		}
+		return nil
+	}
+	for role, err := range j.run(t).errs {
+		if err == nil {
+			t.Errorf("%s did not notice", role)
+		}
+	}
+	again := j.again().works(t)
+	for w, p := range again.began {
+		if p.Epoch != 2 || !bytes.Equal(p.User, seen(2)) {
+			t.Errorf("worker %d goes on from %d, %d bytes", w, p.Epoch, len(p.User))
+		}
+	}
+	if repeats := j.Strategy.Mode == strategy.ModeSync; repeats && !bytes.Equal(never.model, again.model) {
+		t.Errorf("weights differ by up to %g from a job that never ended", trial.Distance(t, never.model, again.model))
+	}
+	latest, err := checkpoints.Latest(j.recovery.Dir)
+	if err != nil || latest.Progress.Epoch != 4 || !bytes.Equal(latest.Progress.User, seen(4)) || latest.Step == 0 {
+		t.Errorf("the latest is %s of step %d, error %v", latest.Dir, latest.Step, err)
 	}
 }
 

@@ -63,6 +63,9 @@ type Ask struct {
 	How    []byte `json:"how,omitempty"`
 	// Dir is the directory of a checkpoint, "" for one of the job's own.
 	Dir string `json:"dir,omitempty"`
+	// Begun are the epochs that workers had begun at the first request, in any form: a checkpoint of before lacks those
+	// that were begun since.
+	Begun []byte `json:"begun,omitempty"`
 	// Deed is what the cut does once by its name, nil if it has none; its result may come with Ends.
 	Deed *progress.Deed `json:"deed,omitempty"`
 	// Early asks for what takes long before a cut, while pushes go on: the worker has not asked for the cut yet.

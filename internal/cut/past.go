@@ -73,7 +73,7 @@ func (d *Done) alike(a *Ask) bool {
 
 func (d *Done) serves(worker int, c *led) bool {
 	if d.Ask.Plan.Final() == "" {
-		return d.Step == c.held[0].Step && slices.Equal(d.At, c.at)
+		return bytes.Equal(d.Ask.Begun, c.ask.Begun) && d.Step == c.held[0].Step && slices.Equal(d.At, c.at)
 	}
 	return !slices.Contains(d.Told, worker) && len(d.At) == len(c.at) &&
 		(worker >= len(c.at) || d.At[worker] == c.at[worker])

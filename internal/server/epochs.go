@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -105,6 +106,14 @@ func (c *epochs) met(call string, have []bool) {
 
 // own is the epoch that a worker is in, or has begun.
 func (c *epochs) own(worker int) int { return c.begun[worker].First(c.roster.Positions(worker)) }
+
+// known identifies what a checkpoint records of the epochs that workers have begun. The caller holds the lock.
+func (c *epochs) known() (all []byte) {
+	for w, b := range c.begun {
+		all = fmt.Append(all, c.own(w), b.Early, ' ')
+	}
+	return all
+}
 
 // note takes a report into account. The caller holds the lock.
 func (c *epochs) note(r reportRecord) {

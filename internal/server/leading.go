@@ -130,7 +130,7 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 }
 
 // may reports whether this server leads such a cut for the sender. The caller holds the lock. It sets the ask's worker
-// to the frame's, which the door has checked.
+// to the frame's, which the door has checked, and the epochs that workers have begun.
 func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	if c.leader == nil {
 		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.Index)
 	}
-	a.Worker = int(f.Worker)
+	a.Worker, a.Begun = int(f.Worker), c.epochs.known()
 	return nil
 }
 
