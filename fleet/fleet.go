@@ -74,6 +74,7 @@ type job struct {
 	backend     backend.Trainer     // nil on a server, which keeps the weights itself
 	server      server.Config       // of a server
 	statistics  *statistics         // the fleet's
+	merged      *merging            // the fleet's
 }
 
 // Options configure a fleet. The zero value is ready to use.
@@ -214,7 +215,8 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if limit := cgroup.LimitCollector(); limit > 0 {
 		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
-	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics}
+	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics,
+		merged: &f.merged}
 	err := j.plan(params, f.options.Placements)
 	if err == nil {
 		err = f.equip(j, params)

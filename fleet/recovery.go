@@ -77,7 +77,7 @@ func (f *Fleet) Progress() Progress {
 // in which this worker has samples left, or after which its program has not reported the next. After the worker was
 // lost and the others went on, that is an earlier epoch than theirs. A job that goes on from a checkpoint, and any
 // in modes sync and ssp or without servers, begins the same epoch on all workers, the earliest of these, and a
-// worker passes over what it has trained. A worker that was started again alone joins the collectives of the others
+// worker passes over what it has trained; with another number of workers it trains all of that epoch again. A worker that was started again alone joins the collectives of the others
 // where they are, as by [Fleet.CatchUp].
 func (f *Fleet) FirstEpoch() int {
 	j, err := f.workerCall("FirstEpoch")
@@ -116,7 +116,8 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
 	if err = f.saving.joined(j); err == nil {
-		err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) })
+		err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) },
+			f.merged.frozen)
 	}
 	return f.saved("Checkpoint", err)
 }
@@ -414,7 +415,7 @@ func (s *saver) last(ctx context.Context) error {
 
 // save saves a checkpoint with the program's progress.
 func (s *saver) save(ctx context.Context) error {
-	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) })
+	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) }, s.j.merged.frozen)
 }
 
 // retry logs a failure with its details, and the pause until the next attempt.

@@ -87,6 +87,19 @@ func (m *merging) add(s *accumulate.Session) {
 	m.sessions = append(slices.DeleteFunc(m.sessions, (*accumulate.Session).Over), s)
 }
 
+// frozen returns the values of frozen dense params at the last update, by name, of those that steps since have moved
+// whose gradients are in no update yet.
+func (m *merging) frozen() map[string][]float32 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, s := range m.sessions {
+		if all := s.Frozen(); all != nil && !s.Over() {
+			return all
+		}
+	}
+	return nil
+}
+
 // flush pushes the gradients that sessions have merged so far, since no more come at an epoch's end.
 func (m *merging) flush(ctx context.Context) error {
 	m.mu.Lock()

@@ -3,6 +3,7 @@ package accumulate
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/gradient"
@@ -23,12 +24,43 @@ type Session struct {
 	turn  chan struct{}
 	begun bool // a step is under way, and has the sum to itself
 	sum   *gradient.Accumulator
+
+	params []*optimizer.Param
+	// frozen has the values of frozen dense params at the last update, by name; nil if the sum is empty. Each of the
+	// steps since may have moved them, as batch norm does.
+	frozen atomic.Pointer[map[string][]float32]
 }
 
 // New returns a session of params that gives inner one training step for every c.KSteps.
 func New(inner optimizer.Session, params []*optimizer.Param, c strategy.GradientMerge) *Session {
-	return &Session{inner: inner, every: c.KSteps, turn: make(chan struct{}, 1),
+	return &Session{inner: inner, every: c.KSteps, turn: make(chan struct{}, 1), params: params,
 		sum: gradient.NewAccumulator(params, c.Sum)}
+}
+
+// Frozen returns the values that frozen dense params had at the last update, by name, while gradients are merged that
+// no update has: a job that goes on from that update makes their steps again. It returns nil otherwise.
+func (s *Session) Frozen() map[string][]float32 {
+	if all := s.frozen.Load(); all != nil {
+		return *all
+	}
+	return nil
+}
+
+// keepFrozen keeps the values of frozen params, which the first step of a sum leaves as they were until it has ended.
+func (s *Session) keepFrozen() {
+	all := map[string][]float32{}
+	for _, p := range s.params {
+		if p.Frozen && !p.Embedding {
+			all[p.Name] = slices.Clone(p.W)
+		}
+	}
+	s.frozen.Store(&all)
+}
+
+// take returns the step of the whole sum, which is empty then.
+func (s *Session) take(last *optimizer.Step) *optimizer.Step {
+	s.frozen.Store(nil)
+	return s.sum.Take(last)
 }
 
 // Begin implements [optimizer.Session].
@@ -61,10 +93,13 @@ func (s *Session) End(ctx context.Context, st *optimizer.Step) error {
 	if err := s.sum.Add(st); err != nil {
 		return s.noted(err)
 	}
+	if s.sum.Steps() == 1 {
+		s.keepFrozen()
+	}
 	if s.sum.Steps() < s.every {
 		return s.noted(s.inner.End(ctx, &optimizer.Step{Eval: true}))
 	}
-	return s.noted(s.inner.End(ctx, s.sum.Take(st)))
+	return s.noted(s.inner.End(ctx, s.take(st)))
 }
 
 // ender is a session whose threads wait for each other at the end of a step. Flush ends its step alone, since the other
@@ -89,9 +124,9 @@ func (s *Session) flush(ctx context.Context) error {
 		return s.noted(err)
 	}
 	if alone, ok := s.inner.(ender); ok {
-		return s.noted(alone.EndAlone(ctx, s.sum.Take(nil)))
+		return s.noted(alone.EndAlone(ctx, s.take(nil)))
 	}
-	return s.noted(s.inner.End(ctx, s.sum.Take(nil)))
+	return s.noted(s.inner.End(ctx, s.take(nil)))
 }
 
 // Over reports whether the session has ended. It may be called during a step.

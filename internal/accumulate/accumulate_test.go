@@ -225,3 +225,23 @@ func TestAStepWaitsForAFlush(t *testing.T) {
 		}
 	})
 }
+
+// TestFrozenValuesOfTheLastUpdate: while steps are merged whose gradients are in no update, a checkpoint has the averages of before them.
+func TestFrozenValuesOfTheLastUpdate(t *testing.T) {
+	th := newThread(t, strategy.GradientMerge{KSteps: 3})
+	step := func(moved float32, want ...float32) {
+		t.Helper()
+		th.train(1, 1, 0, 1)
+		th.s.params[1].W[0] = moved // as an executor does, behind a step
+		if got := th.s.Frozen()["f"]; !slices.Equal(got, want) {
+			t.Errorf("a checkpoint has %v, want %v", got, want)
+		}
+	}
+	step(1, 0)
+	step(2, 0)
+	step(3)
+	step(4, 3)
+	if err := th.s.Flush(t.Context()); err != nil || th.s.Frozen() != nil {
+		t.Errorf("after a flush a checkpoint has %v, error %v, want the present values", th.s.Frozen(), err)
+	}
+}

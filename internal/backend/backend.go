@@ -56,8 +56,10 @@ type Trainer interface {
 	// about to end.
 	Asked() <-chan struct{}
 	// Checkpoint writes the next of these checkpoints and removes old ones. If this very step was saved with the same
-	// progress, nothing is written. progressed is called when no more steps are made that belong to the checkpoint.
-	Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error
+	// progress, nothing is written. progressed and frozen are called when no more steps are made that belong to the
+	// checkpoint. frozen returns values of frozen dense params, by name, that the checkpoint has in place of this
+	// process's.
+	Checkpoint(ctx context.Context, progressed func() checkpoint.Progress, frozen func() map[string][]float32) error
 	// Progress returns the epoch in which this worker goes on, and what programs knew of the job when it joined: by the
 	// checkpoint that it resumes from or, where servers have gone on, by what workers have reported since.
 	Progress() checkpoint.Progress

@@ -51,7 +51,7 @@ func endedSave(t *testing.T, patience, silence time.Duration) {
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		err := c.Checkpoint(ctx, progress)
+		err := c.Checkpoint(ctx, progress, none)
 		if took := time.Since(began); !errors.Is(err, context.DeadlineExceeded) ||
 			took > patience+j.strategy.HeartbeatInterval.Std()+100*time.Millisecond {
 			t.Errorf("the save ends after %v with %v", took, err)
@@ -62,7 +62,7 @@ func endedSave(t *testing.T, patience, silence time.Duration) {
 			t.Errorf("another's push is in after %v, want it as long again after %v at most", took, silence)
 		}
 		mine.train(-1, []uint64{1}, nil)
-		check(t, c.Checkpoint(t.Context(), progress))
+		check(t, c.Checkpoint(t.Context(), progress, none))
 		all(t, "what was pushed", mine.peek(1), 4)
 		for _, th := range []*thread{mine, theirs} {
 			check(t, th.Close(t.Context()))
@@ -116,7 +116,7 @@ func TestASaveThatPanics(t *testing.T) {
 					panic("no progress")
 				}
 				return p
-			})
+			}, none)
 		}()
 		began := time.Now()
 		th.train(-1, []uint64{1}, nil)
@@ -146,7 +146,7 @@ func TestASaveBehindAnotherCut(t *testing.T) {
 			read <- c.Cut(t.Context(), func(backend.Weights) error { <-reads.Done(); return nil })
 		}()
 		synctest.Wait()
-		err := other.Checkpoint(t.Context(), func() (p checkpoint.Progress) { return p })
+		err := other.Checkpoint(t.Context(), func() (p checkpoint.Progress) { return p }, none)
 		if took := time.Since(began); err == nil || !strings.Contains(err.Error(), "has led other cuts") || took > j.strategy.WaitTimeout.Std()+time.Minute {
 			t.Errorf("the save ends after %v with %v", took, err)
 		}
@@ -154,3 +154,6 @@ func TestASaveBehindAnotherCut(t *testing.T) {
 		check(t, errors.Join(<-read, c.Leave(t.Context()), other.Leave(t.Context())))
 	})
 }
+
+// none are no frozen values in place of the worker's own.
+func none() map[string][]float32 { return nil }

@@ -50,9 +50,12 @@ func (z *frozen) runs() func(yield func(from, to int) bool) {
 
 // keep sends this worker's frozen values to server 0, for the checkpoint of cut id. The runs go in order, one after the
 // other, since server 0 accepts no gap. Server 0 uses them only when that checkpoint is written, and only if this
-// worker has missed no load of frozen values.
-func (z *frozen) keep(ctx context.Context, id string) error {
+// worker has missed no load of frozen values. Those of instead, by name, take the place of this worker's.
+func (z *frozen) keep(ctx context.Context, id string, instead map[string][]float32) error {
 	loads, all := z.loads.Load(), z.values.Values()
+	for _, b := range z.layout.Frozen.Blocks {
+		copy(all[b.At:][:b.Size], instead[b.Name])
+	}
 	var b wire.Builder
 	for from, to := range z.runs() {
 		b.Reset(z.link.header(0, wire.OpKeep))

@@ -52,10 +52,11 @@ func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 // has saved this very step with this progress, nothing is written. progressed is called twice: at the start, to
 // identify the call, and when all servers hold pushes, for what the checkpoint records. Checkpoint returns when the
 // checkpoint is complete.
-func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
+func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress,
+	frozen func() map[string][]float32) error {
 	asked := wire.Progress(progressed())
 	return c.write(ctx, call{with: wire.Cutting{Progress: &asked}, held: func(id string) (any, error) {
-		return wire.Progress(progressed()), c.frozen.keep(ctx, id)
+		return wire.Progress(progressed()), c.frozen.keep(ctx, id, frozen())
 	}})
 }
 

@@ -58,7 +58,8 @@ func endWithinAPush(t *testing.T, mode strategy.Mode, dir string) {
 		return
 	}
 	began := time.Now()
-	check(t, c.Checkpoint(t.Context(), func() checkpoint.Progress { return checkpoint.Progress{} }))
+	check(t, c.Checkpoint(t.Context(), func() checkpoint.Progress { return checkpoint.Progress{} },
+		none))
 	if took := time.Since(began); took > time.Second {
 		t.Errorf("a checkpoint took %v", took)
 	}

@@ -27,7 +27,7 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 		return err
 	}
 	return c.write(ctx, call{dir: dir, with: wire.Cutting{Params: slices.Sorted(slices.Values(params))},
-		held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
+		held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id, nil) }})
 }
 
 // write makes the servers write a checkpoint. It ends this worker's turn when all servers have their images, so that
@@ -72,7 +72,7 @@ func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink, as *
 		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Write, cut.Commit, cut.End}, dir: dir, as: as,
 			with: wire.Cutting{Met: c.gathers.met(),
 				Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}},
-			held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id) }})
+			held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id, nil) }})
 		return err
 	})
 	if err = c.after(ctx, err); err != nil {

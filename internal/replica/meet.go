@@ -54,11 +54,12 @@ func (t *Trainer) Saves(ctx context.Context, last bool) (bool, error) {
 }
 
 // Checkpoint implements [backend.Trainer], as Save does.
-func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
+func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress,
+	frozen func() map[string][]float32) error {
 	if t.c.Group.Rank != 0 {
 		return nil
 	}
-	return t.WriteNext(ctx, progressed, t.rate())
+	return t.WriteNext(ctx, progressed, frozen, t.rate())
 }
 
 // Serve implements [backend.Trainer]. Only rank 0 writes, without waiting for the others.

@@ -97,21 +97,23 @@ func (t *Trainer) Asked() <-chan struct{} { return nil }
 
 // Checkpoint implements [backend.Trainer]. It writes nothing if the last checkpoint has the same content. Steps wait
 // only while the weights are set aside.
-func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress) error {
-	return t.WriteNext(ctx, progressed, t.local.RateFactor())
+func (t *Trainer) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress,
+	frozen func() map[string][]float32) error {
+	return t.WriteNext(ctx, progressed, frozen, t.local.RateFactor())
 }
 
 // WriteNext is Checkpoint with the factor on learning rates with which a job continues. One checkpoint is written at a
 // time: a second call waits for the first. Files of a failed attempt are removed when the next directory is made, and
 // old checkpoints when the new one is complete.
-func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) error {
+func (t *Trainer) WriteNext(ctx context.Context, progressed func() checkpoint.Progress,
+	frozen func() map[string][]float32, rate float64) error {
 	if err := t.Whole(); err != nil {
 		return err
 	}
 	t.writing.Lock()
 	defer t.writing.Unlock()
 	began := time.Now()
-	c, now, err := t.takeNext(ctx, progressed, rate)
+	c, now, err := t.takeNext(ctx, progressed, frozen, rate)
 	if err != nil || now.is(t.saved) {
 		return err
 	}
@@ -139,13 +141,27 @@ func (t *Trainer) Kept() backend.Kept {
 	return backend.Kept{}
 }
 
+// exchange sets frozen dense params to these values and returns those that they had. It is called while no step is made.
+func (t *Trainer) exchange(all map[string][]float32) map[string][]float32 {
+	had := map[string][]float32{}
+	for name, w := range all {
+		if b, ok := t.Store().Block(name); ok && b.Values.Len() == len(w) {
+			had[name] = make([]float32, len(w))
+			_, _ = b.Values.Pull(had[name]), b.Values.Set(w)
+		}
+	}
+	return had
+}
+
 // takeNext sets the next checkpoint aside, and returns its content; nil if the last one has the same content.
-func (t *Trainer) takeNext(ctx context.Context, progressed func() checkpoint.Progress, rate float64) (c taken,
-	now *saved, err error) {
+func (t *Trainer) takeNext(ctx context.Context, progressed func() checkpoint.Progress,
+	frozen func() map[string][]float32, rate float64) (c taken, now *saved, err error) {
 	t.series.Look(ctx) // no step waits for a slow disk
 	err = t.Steps.still(func() (err error) {
 		p := progressed()
 		if now = (&saved{t.local.Changes(), t.periods, rate, p}); !now.is(t.saved) {
+			own := t.exchange(frozen())
+			defer func() { t.exchange(own) }()
 			if c, err = t.takeOwn(rate); err != nil {
 				return err
 			}

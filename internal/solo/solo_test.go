@@ -140,7 +140,7 @@ func TestCheckpointsOfWhatIsNew(t *testing.T) {
 		}
 		return n
 	}
-	saves := func() { t.Helper(); check(t, p.Checkpoint(ctx, func() checkpoint.Progress { return at })) }
+	saves := func() { t.Helper(); check(t, p.Checkpoint(ctx, func() checkpoint.Progress { return at }, none)) }
 	saves()
 	last := whole()
 	for what, c := range []struct {
@@ -191,7 +191,7 @@ func TestAProcessGoesOnWhereItWas(t *testing.T) {
 	if c := p.Counts(); c.Rows != 0 || c.Dropped != 2 {
 		t.Errorf("%+v, want two rows that were dropped", c)
 	}
-	check(t, p.Checkpoint(ctx, func() checkpoint.Progress { return checkpoint.Progress{} }))
+	check(t, p.Checkpoint(ctx, func() checkpoint.Progress { return checkpoint.Progress{} }, none))
 	p.Release()
 	next := newProcess(t, dir, optimizer.Entry{CountFilter: 2}).join()
 	if at := next.At(); len(at) != 1 || len(at[0]) != 1 || at[0][0].Samples != 4 || at[0][0].Steps != 1 {
@@ -243,7 +243,7 @@ func TestHalfALoadIsNoModel(t *testing.T) {
 	}
 	_, opens := p.Open([]*optimizer.Param{p.w, p.emb})
 	for what, err := range map[string]error{
-		"open": opens, "save": p.Save(ctx, filepath.Join(dir, "x")), "checkpoint": p.Checkpoint(ctx, nil),
+		"open": opens, "save": p.Save(ctx, filepath.Join(dir, "x")), "checkpoint": p.Checkpoint(ctx, nil, nil),
 		"cut":  p.Cut(ctx, func(backend.Weights) error { return nil }),
 		"rows": p.Rows(ctx, "emb", func([]uint64, []float32) error { return nil }),
 	} {
@@ -265,3 +265,6 @@ func TestHalfALoadIsNoModel(t *testing.T) {
 		t.Error("a save goes on when its context has ended")
 	}
 }
+
+// none are no frozen values in place of the process's own.
+func none() map[string][]float32 { return nil }

@@ -15,7 +15,6 @@
 //	job.go      the job of a process, with its hooks
 //	play.go     lives in virtual time, and who strikes them
 //	judge.go    what the job has left, and what is wrong with it
-//	known.go    defects that are known
 //	fewest.go   the fewest lives and strikes that still fail
 //
 // # What is judged

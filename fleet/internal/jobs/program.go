@@ -115,14 +115,24 @@ func (p Program) counted() bool {
 	return p.Model.Net.Ledger && !merges && p.Plateau == 0 && p.Patience == 0 && !slices.ContainsFunc(p.Lives, weighed)
 }
 
-// anew are the lives that begin the epoch anew in whose middle the one before has ended: with other workers or threads.
-func (p Program) anew() (lives int) {
+// anew is how many epochs may begin anew. A life with other workers or threads than the one before has other shares: it
+// begins the earliest epoch anew of which a worker has samples left, which is any if a worker was lost and the others
+// went on.
+func (p Program) anew() (epochs int) {
 	for i, l := range p.Lives[1:] {
-		if before := p.Lives[i]; before.Workers != l.Workers || max(1, before.Threads) != max(1, l.Threads) {
-			lives++
+		before := p.Lives[i]
+		lost := !p.inStep(before) && slices.ContainsFunc(before.Strikes, func(s Strike) bool {
+			return strings.HasPrefix(s.Role, "worker")
+		})
+		switch {
+		case before.Workers == l.Workers && max(1, before.Threads) == max(1, l.Threads):
+		case lost:
+			epochs += p.Epochs
+		default:
+			epochs++
 		}
 	}
-	return lives
+	return epochs
 }
 
 // epochs are those that a life trains to.
