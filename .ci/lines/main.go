@@ -2,8 +2,8 @@
 //
 //	go run .ci/lines/main.go [-v]
 //
-// It prints lines with a token, and all lines, blank ones and comments included; -v has a line for each package, and
-// says which were left out. A package that only tests import is one that nothing else imports which is left, examples
+// It prints lines with a token, all lines, blank ones and comments included, and the exported names of packages that
+// users may import; -v has a line for each package, and says which were left out. A package that only tests import is one that nothing else imports which is left, examples
 // included, and that tests of others import, or is internal.
 package main
 
@@ -12,6 +12,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"go/ast"
+	"go/parser"
 	"go/scanner"
 	"go/token"
 	"io"
@@ -41,11 +43,11 @@ func main() {
 		log.Fatal("lines: ", err)
 	}
 	product := productOf(all)
-	code, lines := 0, 0
+	code, lines, names := 0, 0, 0
 	for _, p := range all {
 		if !product[p.ImportPath] {
 			if *each {
-				fmt.Printf("%8s %8s  %s\n", "", "", p.ImportPath)
+				fmt.Printf("%8s %8s %8s  %s\n", "", "", "", p.ImportPath)
 			}
 			continue
 		}
@@ -53,12 +55,17 @@ func main() {
 		if err != nil {
 			log.Fatal("lines: ", err)
 		}
-		code, lines = code+c, lines+n
+		e, err := p.exported()
+		if err != nil {
+			log.Fatal("lines: ", err)
+		}
+		code, lines, names = code+c, lines+n, names+e
 		if *each {
-			fmt.Printf("%8d %8d  %s\n", c, n, p.ImportPath)
+			fmt.Printf("%8d %8d %8d  %s\n", c, n, e, p.ImportPath)
 		}
 	}
-	fmt.Printf("%8d lines with a token\n%8d with blank lines and comments\n%8d packages\n", code, lines, len(product))
+	fmt.Printf("%8d lines with a token\n%8d with blank lines and comments\n%8d exported names\n%8d packages\n", code, lines,
+		names, len(product))
 }
 
 // list is every package of the module.
@@ -128,6 +135,54 @@ func (p pkg) count() (code, lines int, err error) {
 		}
 	}
 	return code, lines, nil
+}
+
+// exported is how many constants, variables, types and functions of a package users may name.
+func (p pkg) exported() (n int, err error) {
+	if p.Name == "main" || strings.Contains(p.ImportPath+"/", "/internal/") {
+		return 0, nil
+	}
+	names := map[string]bool{} // a name may have a file for each system
+	for _, file := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, file), nil, parser.SkipObjectResolution)
+		if err != nil {
+			return 0, err
+		}
+		for _, d := range f.Decls {
+			for _, name := range declared(d) {
+				names[name.Name] = name.IsExported()
+			}
+		}
+	}
+	for _, is := range names {
+		if is {
+			n++
+		}
+	}
+	return n, nil
+}
+
+// declared are the names that a declaration declares, a method's aside.
+func declared(d ast.Decl) (names []*ast.Ident) {
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			names = append(names, d.Name)
+		}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.TypeSpec:
+				names = append(names, s.Name)
+			case *ast.ValueSpec:
+				names = append(names, s.Names...)
+			}
+		}
+	}
+	return names
 }
 
 // tokens is the number of lines of Go that have a token, a string over several lines being on all of them.

@@ -141,7 +141,8 @@ func (t *Trainer) Kept() backend.Kept {
 	return backend.Kept{}
 }
 
-// exchange sets frozen dense params to these values and returns those that they had. It is called while no step is made.
+// exchange sets frozen dense params to these values and returns those that they had. It is called while no step is
+// made.
 func (t *Trainer) exchange(all map[string][]float32) map[string][]float32 {
 	had := map[string][]float32{}
 	for name, w := range all {

@@ -1,0 +1,83 @@
+package deps_test
+
+import (
+	"fmt"
+	"os/exec"
+	"path"
+	"strings"
+	"testing"
+)
+
+// budget is what a part of the product has at most.
+type budget struct {
+	lines int // with a token, as .ci/lines counts them
+	names int // that users may name
+}
+
+// budgets are those of top-level folders, and of each package of more than 1,500 lines. Who needs more changes a number in
+// the same commit, and says in its message what it buys.
+var budgets = map[string]budget{
+	"dataset":             {5879, 90},
+	"dataset/...":         {7220, 92},
+	"fleet":               {2741, 45},
+	"fleet/...":           {15356, 142},
+	"fleet/fleetrun":      {4101, 0},
+	"fleet/train":         {5090, 30},
+	"internal/...":        {41183, 0},
+	"internal/checkpoint": {2708, 0},
+	"internal/client":     {2060, 0},
+	"internal/collective": {1559, 0},
+	"internal/kernels":    {2179, 0},
+	"internal/server":     {6212, 0},
+	"internal/session":    {1833, 0},
+	"internal/starter":    {1514, 0},
+	"internal/table":      {3549, 0},
+	"nn":                  {11461, 194},
+	"nn/...":              {12821, 196},
+	"optimizer":           {1754, 63},
+	"optimizer/...":       {4341, 103},
+	"optimizer/weights":   {1742, 13},
+	"rolemaker":           {1839, 17},
+	"rolemaker/...":       {2545, 17},
+	"strategy/...":        {1413, 76},
+	"transport":           {2792, 35},
+	"transport/...":       {3029, 45},
+}
+
+// TestBudgets holds the house to its size: no part may grow unnoticed, and what a part has lost its budget loses too.
+func TestBudgets(t *testing.T) {
+	cmd := exec.Command("go", "run", ".ci/lines/main.go", "-v")
+	cmd.Dir = "../.."
+	text, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	got := map[string]budget{}
+	for line := range strings.Lines(string(text)) {
+		var b budget
+		var all int
+		var name string
+		if n, _ := fmt.Sscan(line, &b.lines, &all, &b.names, &name); n < 4 || name+"/" == module {
+			continue
+		}
+		name = strings.TrimPrefix(name, module)
+		folder, _, _ := strings.Cut(name, "/")
+		sum := got[path.Join(folder, "...")]
+		got[path.Join(folder, "...")] = budget{sum.lines + b.lines, sum.names + b.names}
+		if b.lines > 1500 || budgets[name].lines > 0 {
+			got[name] = b
+		}
+	}
+	for name, has := range got {
+		may := budgets[name]
+		if room := may.lines/50 + 50; has.lines > may.lines || has.names > may.names || has.lines < may.lines-room {
+			t.Errorf("%q: {%d, %d}, has a budget of {%d, %d}: if it grew, say in the commit's message what that buys; "+
+				"if it shrank, keep the gain", name, has.lines, has.names, may.lines, may.names)
+		}
+	}
+	for name := range budgets {
+		if _, is := got[name]; !is {
+			t.Errorf("%q has a budget and is no part of the product: remove its row", name)
+		}
+	}
+}
