@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
@@ -14,49 +15,48 @@ import (
 // errGone is the error of a request to a server that has ended.
 var errGone = errors.New("server is gone")
 
-// call is persist, and ends the client if the server answers wire.ErrWentBack: the job goes back to a checkpoint. A
-// heartbeat's answer ends it too, but may come too late. The client's goodbye then passes the reason on to the other
-// servers, which may notice that this worker has ended before they have the reason from that server. Hellos and
-// goodbyes use persist alone, heartbeats once.
-func (l *link) call(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
-	err := l.persist(ctx, p, server, req, read)
-	if errors.Is(err, wire.ErrWentBack) && l.ctx.Err() == nil {
-		l.fail(err)
-	}
-	return err
+// Do sends one request to a server and gives the answer to read, which may be nil. It is for requests that carry data or
+// wait for other workers: pushes, pulls and peeks of all sessions. It is [exchange.Servers.Call].
+func (l *link) Do(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
+	return l.do(ctx, l.patience(), server, req, read)
 }
 
-// persist sends one request to a server and gives the answer to read, which may be nil. Without an answer it repeats
-// the request until ctx ends or the server has been silent for the strategy's ServerTimeout.
+// do repeats a request until it is answered, ctx ends or the server has been silent for the strategy's ServerTimeout.
 //
-// An answer may take long because the server waits for another worker, or because a message was lost. So persist sends
-// the request again after a while, which p gives; the server counts it once. An error wraps a *peer.Error, which names
-// the server, unless the client itself has ended. read runs on the caller's goroutine, for the one answer that counts.
-// It may run again after it has failed, so it must start from nothing each time.
-func (l *link) persist(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
+// An answer may take long because the server waits for another worker, or because a message was lost. So do sends the
+// request again after a while, which p gives; the server counts it once. An error wraps a *peer.Error, which names the
+// server, unless the client itself has ended. read runs on the caller's goroutine, for the one answer that counts. It
+// may run again after it has failed, so it must start from nothing each time.
+//
+// The answer wire.ErrWentBack ends the client: the job goes back to a checkpoint. A heartbeat's answer ends it too, but
+// may come too late. The client's goodbye then passes the reason on to the other servers, which may notice that this
+// worker has ended before they have the reason from that server.
+func (l *link) do(ctx context.Context, p patience, server int, req [][]byte, read func(*wire.Frame) error) error {
 	if l.ctx.Err() != nil {
 		return l.ended(l.ctx, server)
 	}
 	ctx, leave := peer.Bound(ctx, l.ctx)
 	defer leave()
+	if p.watched {
+		defer l.waits.watch(server)()
+	}
 	now := time.Now()
 	defer l.meter.asked(server, req, now)
 	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std() + p.more)}
-	return peer.Repeat(ctx, pauses, func() (peer.Verdict, error) {
+	for pause := pauses.First; ; pause = min(2*pause, pauses.Last) {
+		last := ctx.Err() != nil
 		answered, err := l.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
-		if err != nil && ctx.Err() != nil && !errors.Is(err, wire.ErrWentBack) { // ErrWentBack is an answer
-			return peer.Done, l.ended(ctx, server)
+		verdict, err := a.judge(ctx, answered, err)
+		if errors.Is(err, wire.ErrWentBack) && !p.joins && l.ctx.Err() == nil {
+			l.fail(err)
 		}
-		return a.judge(answered, err)
-	})
-}
-
-// patiently is call for a request that carries data or waits for other workers: pushes, pulls and peeks of all
-// sessions. It is [exchange.Servers.Call]. A log line reports a request that takes long.
-func (l *link) patiently(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
-	stop := l.waits.watch(server)
-	defer stop()
-	return l.call(ctx, l.patience(), server, req, read)
+		if verdict == peer.Done || last {
+			return err
+		}
+		if verdict == peer.Pause {
+			_ = awake.Rest(ctx, pause) // the attempt after the end of ctx is the last, whose error can give the reason
+		}
+	}
 }
 
 // asking is a request under way to a server, with the results of its attempts so far.
@@ -74,10 +74,12 @@ type asking struct {
 // judge decides what follows an attempt. The request ends with an answer, even a refusal; with a server that can't be
 // talked to (hopeless); and with a server that has been silent for the strategy's ServerTimeout. A server whose port is
 // closed is given up sooner if this worker leaves or was asked to end. Every other error is tried again after a pause.
-func (a *asking) judge(answered bool, err error) (peer.Verdict, error) {
+func (a *asking) judge(ctx context.Context, answered bool, err error) (peer.Verdict, error) {
 	switch {
 	case err == nil:
 		return peer.Done, nil
+	case ctx.Err() != nil && !errors.Is(err, wire.ErrWentBack): // ErrWentBack is an answer
+		return peer.Done, a.l.ended(ctx, a.server)
 	case errors.Is(err, errSlow):
 		return a.slow()
 	case answered && !errors.Is(err, wire.ErrNotReady):
@@ -198,11 +200,17 @@ func (o *outage) gone(after time.Duration) bool {
 
 // patience is how long an attempt waits for an answer before the request is sent again (wait), the factor by which this
 // grows with each attempt (grow; 1 repeats at an even pace), and how much longer than the strategy's WaitTimeout the
-// request may take altogether (more).
-type patience struct{ wait, grow, more time.Duration }
+// request may take altogether (more). A log line reports a watched request that takes long. To one that joins or leaves,
+// ErrWentBack is an answer that concerns this worker alone.
+type patience struct {
+	wait, grow, more time.Duration
+	watched, joins   bool
+}
 
 // patience returns the patience of requests that carry data or wait for other workers.
-func (l *link) patience() patience { return patience{wait: l.strategy.WorkerTimeout.Std(), grow: 2} }
+func (l *link) patience() patience {
+	return patience{wait: l.strategy.WorkerTimeout.Std(), grow: 2, watched: true}
+}
 
 // controlPatience returns the patience of small requests, which may wait for other workers.
 func (l *link) controlPatience() patience { return patience{wait: l.pingTimeout(), grow: 2} }
@@ -211,7 +219,7 @@ func (l *link) controlPatience() patience { return patience{wait: l.pingTimeout(
 // have to wait until the server has missed the heartbeats of the life before. One that leaves may have to wait until a
 // server that has ended does not come back. Both take up to a worker timeout, however short the WaitTimeout is.
 func (l *link) joinPatience() patience {
-	return patience{wait: l.pingTimeout(), grow: 1, more: l.strategy.WorkerTimeout.Std()}
+	return patience{wait: l.pingTimeout(), grow: 1, more: l.strategy.WorkerTimeout.Std(), joins: true}
 }
 
 // longestWait bounds how long a lost message can hold up all workers.
@@ -220,30 +228,22 @@ func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout
 // errSlow is the error of an attempt that was given up for the next.
 var errSlow = errors.New("no answer yet")
 
-// attempt is once with a time limit: it returns errSlow when no answer has come within patience. The request's own
-// context ctx goes on.
-func (l *link) attempt(ctx context.Context, patience time.Duration, server int, req [][]byte,
-	read func(*wire.Frame) error) (bool, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, errSlow)
-	defer cancel()
-	answered, err := l.once(ctx, server, req, read)
-	if err != nil && !answered && errors.Is(context.Cause(ctx), errSlow) {
-		err = errSlow
+// attempt makes one attempt and reports whether the server answered it. It returns errSlow when no answer has come
+// within limit; 0 is none. An answer with another job's number is an error: a process of another run may have the
+// endpoint now. A good answer counts as a sign of life of the server.
+func (l *link) attempt(ctx context.Context, limit time.Duration, server int, req [][]byte,
+	read func(*wire.Frame) error) (answered bool, err error) {
+	if limit != 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, errSlow)
+		defer cancel()
 	}
-	return answered, err
-}
-
-// once makes one attempt and reports whether the server answered it. It repeats nothing. An answer with another job's
-// number is an error: a process of another run may have the endpoint now. A good answer counts as a sign of life of the
-// server.
-func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool,
-	err error) {
 	life := &l.lives[server]
 	if l.life.number == 0 { // before this worker joins, the server may still be restarted
 		life = nil
 	}
 	l.meter.tried(server, req)
-	return peer.Once(ctx, l.transport, l.servers[server], life, req, func(f *wire.Frame) error {
+	answered, err = peer.Once(ctx, l.transport, l.servers[server], life, req, func(f *wire.Frame) error {
 		l.meter.answered(server, f)
 		if f.Job != l.life.job {
 			return fmt.Errorf("the answer is not of this worker's run of the job: %w", wire.ErrMismatch)
@@ -254,6 +254,10 @@ func (l *link) once(ctx context.Context, server int, req [][]byte, read func(*wi
 		}
 		return read(f)
 	})
+	if err != nil && !answered && errors.Is(context.Cause(ctx), errSlow) {
+		err = errSlow
+	}
+	return answered, err
 }
 
 // ended returns why a call ended before its answer. An error that ended the client goes first, such as a lost server,
@@ -279,9 +283,9 @@ func (l *link) name(server int, err error) error {
 // answer to read. The frame carries this worker's round, which a server must have reached before it reads weights for
 // the answer. control returns when the server has answered or the request has failed.
 func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer any) error {
-	p, call := l.controlPatience(), l.call
+	p := l.controlPatience()
 	if op == wire.OpJoin || op == wire.OpHello || op == wire.OpLeave {
-		p, call = l.joinPatience(), l.persist // ErrWentBack, as an answer to these, concerns this worker alone
+		p = l.joinPatience()
 	}
 	var b wire.Builder
 	h := l.header(server, op)
@@ -292,7 +296,7 @@ func (l *link) control(ctx context.Context, server int, op wire.Op, msg, answer 
 			return err
 		}
 	}
-	return call(ctx, p, server, b.Parts(), func(f *wire.Frame) error {
+	return l.do(ctx, p, server, b.Parts(), func(f *wire.Frame) error {
 		if answer == nil {
 			return nil
 		}

@@ -97,7 +97,7 @@ func New(c Config) *Client {
 		MaxFrame: min(c.Strategy.MaxFrame, transport.LimitOf(c.Transport)),
 		Header:   client.link.anyHeader,
 		Life:     func(s int) uint32 { return client.link.lives[s].Known() },
-		Call:     client.link.patiently,
+		Call:     client.link.Do,
 		Counted:  client.link.counted,
 		IDs:      make([]exchange.IDSize, len(c.Layout.Embeddings)),
 	}

@@ -64,7 +64,7 @@ func (z *frozen) keep(ctx context.Context, id string, instead map[string][]float
 		}
 		b.Span(from, to)
 		b.Dense(all[from:to])
-		if err := z.link.call(ctx, z.link.patience(), 0, b.Parts(), nil); err != nil {
+		if err := z.link.Do(ctx, 0, b.Parts(), nil); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (z *frozen) bring(ctx context.Context) error {
 	for from, to := range z.runs() {
 		b.Reset(z.link.header(0, wire.OpBring))
 		b.Span(from, to)
-		err := z.link.call(ctx, z.link.patience(), 0, b.Parts(), func(f *wire.Frame) error {
+		err := z.link.Do(ctx, 0, b.Parts(), func(f *wire.Frame) error {
 			kept = wire.Kept{}
 			if err := f.JSON(&kept); err != nil || len(kept.Params) == 0 {
 				return err

@@ -101,7 +101,7 @@ func (l *link) ping(server int) error {
 		b.Blob(text)
 		l.meter.links[server].sent.Add(-int64(len(text))) // the job's traffic does not include reports
 	}
-	_, err := l.once(ctx, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
+	_, err := l.attempt(ctx, 0, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err
 }
 

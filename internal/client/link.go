@@ -147,7 +147,7 @@ func (l *link) farewell() {
 		if err := b.JSON(ending); err != nil {
 			return err
 		}
-		_, err := l.once(ctx, s, b.Parts(), nil)
+		_, err := l.attempt(ctx, 0, s, b.Parts(), nil)
 		return err
 	})
 }

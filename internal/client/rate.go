@@ -62,7 +62,7 @@ func (c *rates) send(ctx context.Context, server int, step, acked uint64, factor
 	if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
 		return err
 	}
-	err := c.link.call(ctx, c.link.controlPatience(), server, b.Parts(), nil)
+	err := c.link.do(ctx, c.link.controlPatience(), server, b.Parts(), nil)
 	if err == nil {
 		c.link.counted(server)
 	}

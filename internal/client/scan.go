@@ -103,7 +103,7 @@ func (c *scans) page(ctx context.Context, s int, scan wire.Scan, p *page) error 
 	if err := b.JSON(scan); err != nil {
 		return err
 	}
-	return c.link.call(ctx, c.link.controlPatience(), s, b.Parts(), func(f *wire.Frame) error {
+	return c.link.do(ctx, c.link.controlPatience(), s, b.Parts(), func(f *wire.Frame) error {
 		p.Scanned, p.ids, p.w = wire.Scanned{}, p.ids[:0], p.w[:0]
 		if err := f.JSON(&p.Scanned); err != nil {
 			return err
