@@ -105,8 +105,8 @@ func (j *job) goOn(epoch int) {
 
 // Checkpoint saves a checkpoint of [strategy.Recovery] immediately, in addition to the automatic ones, and returns when
 // it is complete. It holds what SavePersistables saves, this worker's Progress, and the Position of each worker. Any
-// worker may call it; when several do for the same step with the same progress, one of them acts. In a collective job
-// worker 0 writes, and calls of other workers do nothing.
+// worker may call it; when several do for the same step with the same progress, after all have passed it to
+// SetProgress, one of them acts. In a collective job worker 0 writes, and calls of other workers do nothing.
 func (f *Fleet) Checkpoint(ctx context.Context) error {
 	j, err := f.worker(ctx, "Checkpoint")
 	if err != nil {

@@ -477,7 +477,7 @@ func TestATornCheckpointIsPassedOver(t *testing.T) {
 	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		t.Run(name, func(t *testing.T) {
-			j := &enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}
+			j := &enduring{Job: job, epochs: 2, asks: true, one: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}
 			j.works(t)
 			all := names(t, j.recovery.Dir)
 			if len(all) < 2 {
@@ -529,7 +529,7 @@ func TestServersBeginFromTheSame(t *testing.T) {
 		"nothing for server 0": {first: 1, hidden: 2, says: "server 0 from no checkpoint of the job's own"},
 	}) {
 		t.Run(name, func(t *testing.T) {
-			before := (&enduring{Job: job, epochs: 2, asks: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}).works(t)
+			before := (&enduring{Job: job, epochs: 2, asks: true, one: true, recovery: strategy.Recovery{Dir: t.TempDir(), Keep: 9}}).works(t)
 			all := names(t, before.recovery.Dir)
 			if len(all) != 2 {
 				t.Fatalf("there are %v", all)
@@ -623,7 +623,7 @@ func TestTwoJobsInOneDirectory(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	series, place := t.TempDir(), t.TempDir()
-	first := &enduring{Job: trial.Job{Cluster: trial.Cluster(2, 2), Strategy: strategy.Sync()}, epochs: 2, asks: true,
+	first := &enduring{Job: trial.Job{Cluster: trial.Cluster(2, 2), Strategy: strategy.Sync()}, epochs: 2, asks: true, one: true,
 		recovery: strategy.Recovery{Dir: series}}
 	others := trial.Jobs(t)
 	first.within = func(f *fleet.Fleet, epoch, step int) error {
