@@ -15,6 +15,9 @@ import (
 )
 
 // TestBadRowsNameTheirLines: training that a value stops says which line of which file it came from, in whatever order rows go by.
+//
+// Promise: [G9] a value that stops training is reported with its file and line, in any order of rows
+// Also: TestRowsKeepTheirLines
 func TestBadRowsNameTheirLines(t *testing.T) {
 	for name, c := range map[string]struct {
 		bad  string // line 40

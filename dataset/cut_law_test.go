@@ -69,6 +69,10 @@ func drawnCut(r *rapid.T, d *Dataset, rows int) (part, rest *Dataset) {
 
 // TestPartsKeepTheirRows: whatever stands before a cut and behind it, its two parts have the same rows in every epoch, which together are
 // all rows once; so have the workers' shares of a part, in each epoch, and what is left of a pass that was cut off is its end.
+//
+// Promise: [G9] the parts of a cut (Split, Take, Skip) have the same rows in every epoch, which together are all rows
+// once; so have the workers' shares of an epoch, and a pass that goes on
+// Also: TestTestRowsAreNotTrainedOn (fleet/train)
 func TestPartsKeepTheirRows(t *testing.T) {
 	law.Slow(t)
 	rapid.Check(t, func(r *rapid.T) {

@@ -21,6 +21,9 @@ import (
 
 // TestEveryFormatIsDescribed: each exported type of the package with a method NewParser has a name in descriptions, and each of its
 // options, set to something, is there again when the description is read.
+//
+// Promise: [G13] every format is described with all its options, or refused
+// Also: TestDescriptionsAreFrozen, TestDescriptionsRefused, TestFormatsOfUsers
 func TestEveryFormatIsDescribed(t *testing.T) {
 	names := formatTypes(t)
 	if len(names) < 4 {
@@ -373,6 +376,8 @@ func TestDecoderNamesTheLine(t *testing.T) {
 }
 
 // FuzzReadFormat: whatever a model says of its rows, it is refused, or is a format that is described as it was read, and reads any text.
+//
+// Promise: [G7] no description of a format panics its reader, or makes it allocate more than its bound
 func FuzzReadFormat(f *testing.F) {
 	for _, format := range []Format{Criteo{Dense: Log1p, Height: 9}, someCSV, SlotText{Slots: someSlots, Pad: true}, MultiSlot{Slots: someSlots}} {
 		data, err := DescribeFormat(format)

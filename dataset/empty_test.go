@@ -21,6 +21,9 @@ func passEnds(batches iter.Seq2[Batch, error]) (n int, err error) {
 
 // TestEmptyPasses: a pass without a batch is an error that names the file or the option that left nothing, with and without a goroutine
 // ahead, of files and of rows in memory; MayBeEmpty lets it be.
+//
+// Promise: [G9] a pass without a batch is an error that names the file or the option that left nothing
+// Also: TestEmptyLists, TestEmptySourcesOfUsers, TestTrainFromNothing (nn), TestThreadsOfNothing (nn)
 func TestEmptyPasses(t *testing.T) {
 	needShell(t)
 	fsys := fstest.MapFS{"empty.csv": {}, "header.csv": {Data: []byte("x,y\n")}, "three": {Data: []byte("1\n2\n3\n")}, "bad": {Data: []byte("a\n\nb\n")}}

@@ -56,6 +56,9 @@ var passes = map[string]func(ctx context.Context, f *Files) error{
 
 // TestSilentCommandsEndWithTheContext: whatever reads a pipe command that writes nothing more returns an error with the context's cause,
 // and neither the command nor what it has started is left. The end of a named pipe shows that: they hold it open.
+//
+// Promise: [G4] a wait for data that does not arrive ends with its context
+// Also: TestPipesEndWithTheContext
 func TestSilentCommandsEndWithTheContext(t *testing.T) {
 	needShell(t)
 	for _, silent := range []string{"sleep 1000", "echo 1; sleep 1000 & wait", "echo 1; exec >&-; sleep 1000"} {

@@ -124,6 +124,9 @@ var manyFormat = SlotText{Slots: []SlotColumn{{Column: Ints("x", 2)}, {Column: F
 
 // TestGlobalShuffleLosesNothing: the rows of all workers together are the same before and after, whichever files each has read and in
 // whatever order of calls; shares are random, a function of the seed, and can be shuffled again.
+//
+// Promise: [G9] workers that shuffle together have the same rows before and after
+// Also: TestGlobalShuffleAfterDepartures, TestGlobalShuffleOfTheSameFiles, TestGlobalShuffleOnAJob (fleet)
 func TestGlobalShuffleLosesNothing(t *testing.T) {
 	law.Slow(t)
 	paths, all := manyFiles(t, 5, 40)

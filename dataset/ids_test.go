@@ -25,6 +25,10 @@ func idRows(t *testing.T, d *Dataset) (ids []uint64) {
 }
 
 // TestIDsOfEveryFormat: ids up to 2⁶⁴−1 come from every format, function and generator as they stand there.
+//
+// Promise: [G9] ids of 64 bits come from files to tables, checkpoints and models as they are
+// Also: TestIDsThroughEveryCombinator, TestIDsRefused, TestWideIDs (nn), TestWideIDsRefused (nn), TestIDsOfAllBits
+// (fleet)
 func TestIDsOfEveryFormat(t *testing.T) {
 	want := []uint64{1, big, biggest}
 	slots := []SlotColumn{{Column: IDs("x")}}

@@ -154,6 +154,9 @@ var jsonTexts = []string{
 
 // TestJSONLinesAsEncodingJSON: lines are rows, or are refused, as package encoding/json has it, with the same message, also behind lines with
 // other names in another order.
+//
+// Promise: [G13] lines of JSON are rows, or are refused, as package encoding/json reads them
+// Also: FuzzJSONLinesAsEncodingJSON
 func TestJSONLinesAsEncodingJSON(t *testing.T) {
 	fast, err := jsonSchema().NewParser()
 	if err != nil {

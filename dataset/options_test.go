@@ -321,6 +321,9 @@ func fieldsOf(file *ast.File) (names []string) {
 }
 
 // TestEveryFieldActs: every exported field, set to a value that is not its default, changes what a loop sees. A field without a case fails.
+//
+// Promise: [G10] every option of role makers, transports and datasets acts
+// Also: TestEveryFieldActs (rolemaker, transport), TestEveryMethodActs
 func TestEveryFieldActs(t *testing.T) {
 	law.Slow(t)
 	needShell(t)

@@ -48,6 +48,9 @@ func packed(t *testing.T, text []byte, with func(io.Writer) io.WriteCloser) []by
 var wordsCSV = CSV{Comment: '#', Multiline: true, Schema: []CSVColumn{{Column: Ints("n")}, {Column: Ints("word"), Hash: 1 << 30}}}
 
 // TestParsingByMany: rows, their places, errors and what is passed over are the same, however many goroutines parse, of plain and packed files.
+//
+// Promise: [G9] rows, their places and errors are the same, however many goroutines parse
+// Also: TestRowsByMany (dataset/parquet)
 func TestParsingByMany(t *testing.T) {
 	law.Slow(t)
 	bad := map[int]bool{3: true, 3_999: true, 4_000: true, 8_500: true}

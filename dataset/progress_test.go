@@ -29,6 +29,8 @@ func (r *slowReader) Read(t *Table, _ int) (int, error) {
 
 // TestLongLoadsAreLogged: a load of more than two seconds says how far it is, now and then and at its end; others, and all where
 // FLEET_PROGRESS is off, say nothing.
+//
+// Promise: [G9] a load that takes more than two seconds is logged
 func TestLongLoadsAreLogged(t *testing.T) {
 	old := slog.Default()
 	defer slog.SetDefault(old)

@@ -130,6 +130,10 @@ func alike(a, b Moments) bool {
 
 // TestMoments: columns of every type have the moments of the definition, also where the mean is a million deviations, and so have shards
 // that are put together; NaN is left out.
+//
+// Promise: [G13] the moments of a column are those of the definition, put together from all workers' shares with the
+// same bits on each
+// Also: TestMomentsOfAll, TestDecoderReadsAsFilesAreRead, TestDecoderAsksForNoLabel
 func TestMoments(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const rows = 10_000 // more than one batch

@@ -21,6 +21,8 @@ func logged(t *testing.T, work func()) string {
 
 // TestSkippedLinesAreTold: whoever lets bad lines be passed over is told how many were, and the first of them, in one line of the log and by
 // the datasets.
+//
+// Promise: [G9] bad lines that SkipBad skips are counted and logged
 func TestSkippedLinesAreTold(t *testing.T) {
 	paths := onDisk(t, "1\nbad\n2\n", "worse\n3\n")
 	holds := func(name string, lines int, first *LineError) {

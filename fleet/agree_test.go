@@ -64,6 +64,9 @@ func others() map[string][2]strategy.Strategy {
 
 // TestProcessesMustAgree gives a worker a strategy that differs in one field from that of the rest of its job: it is told at
 // once, and which field it is, instead of training half of the one and half of the other.
+//
+// Promise: [G8] a process of another job, or of one that began from something else, is refused
+// Also: TestRestoreIsTheSameEverywhere
 func TestProcessesMustAgree(t *testing.T) {
 	t.Parallel()
 	differ := others()

@@ -13,6 +13,9 @@ import (
 
 // TestAskedToEndAnywhere: all roles of a job in sync are asked to end, at moments of their own that are close to each other, wherever they are in a
 // step, and are started again, several times: the weights are those of a job that nobody has disturbed, to the bits.
+//
+// Promise: [G5] a job in sync that is asked to end anywhere, even several times, reaches the bits of an undisturbed
+// one
 func TestAskedToEndAnywhere(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

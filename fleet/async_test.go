@@ -134,6 +134,10 @@ func compute(ctx context.Context, c *trial.Counter, steps int, each time.Duratio
 
 // TestSumsStaySums merges pushes under every rule that is additive, and under one of a param: what is merged trains as what is
 // not.
+//
+// Promise: [G2] async: what is merged adds up as it would one by one under additive rules, and merging acts in
+// training loops
+// Also: TestLoopsMerge, TestFrozenVariablesMayHaveGradients
 func TestSumsStaySums(t *testing.T) {
 	t.Parallel()
 	sgd := optimizer.SGD{LR: 1}

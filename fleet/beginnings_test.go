@@ -19,6 +19,9 @@ import (
 // TestStepsBeginWithTheWeights draws jobs of uneven epochs, in every mode, with sessions that are kept, closed and made anew, or of
 // other arrays, and with a checkpoint that is loaded between. Behind a barrier the first training step of every worker begins with what
 // an evaluation sees there, to the bit; and no session ever begins with what lay in its arrays.
+//
+// Promise: [G2] in every mode a session's first step, and its first after an epoch's end, a barrier, a collective or
+// a load, begin with the weights that servers have then
 func TestStepsBeginWithTheWeights(t *testing.T) {
 	t.Parallel()
 	trial.EachSeed(t, 60, func(seed trial.Seed) {

@@ -65,6 +65,11 @@ func (*beside) batches(yield func(map[string]*tensor.Dense, error) bool) {
 
 // TestAFetchBesideTheLossTrainsNothing: what a training step computes beside its loss, such as a metric of another column, is read
 // as an evaluation reads it. The model is the same to the bit without, in every mode.
+//
+// Promise: [G2] what is fetched beside the loss changes no bit of the model, in any mode and way of training, and has
+// the values of an evaluation
+// Also: TestLoopsBesideTheLoss, TestAFetchBesideTheLossTravelsWithTheStep, TestLayersBesideTheLoss (nn),
+// TestATeacherIsNotTrained (nn)
 func TestAFetchBesideTheLossTrainsNothing(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

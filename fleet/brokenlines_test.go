@@ -35,6 +35,8 @@ func breaks(net transport.Transport) transport.Transport { return breaking{net} 
 
 // TestABrokenConnectionIsNoDeath: workers whose connections break all the time, and who show life otherwise, are in the job, in every mode,
 // with a journal too, though one makes no step for a minute.
+//
+// Promise: [G5] connections that break are no death while heartbeats come
 func TestABrokenConnectionIsNoDeath(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -56,6 +58,9 @@ func TestABrokenConnectionIsNoDeath(t *testing.T) {
 
 // TestABrokenConnectionTellsOfADeath: a worker that is silent, and whose connection has ended, is out of the job within 3 s, and in step
 // the others go on then; whenever it dies, before its first heartbeat too.
+//
+// Promise: [G5] a killed worker is noticed within 3 s by its closed connections
+// Also: TestAKilledWorkerIsNoticed (examples/wide_and_deep)
 func TestABrokenConnectionTellsOfADeath(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

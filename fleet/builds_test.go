@@ -49,6 +49,9 @@ func speaking(version byte, parts ...[]byte) []byte {
 }
 
 // TestOtherBuilds: processes of a build of version 3 and of this one end at once, with a text that names both.
+//
+// Promise: [G12] processes of a build with another version of the protocol are refused at once, by a text that names
+// both builds
 func TestOtherBuilds(t *testing.T) {
 	t.Parallel()
 	worker := func(op wire.Op) bool { return op != wire.OpReport }

@@ -61,6 +61,8 @@ var errDied = errors.New("it has died")
 
 // TestALoopByHandGoesOn: whatever dies at whatever point after an epoch, each sample is trained once an epoch, each period ends
 // once, and each base is saved once, by the loop of RECOVERY.md.
+//
+// Promise: [G6] what a loop by hand does between two epochs is done once, by name, whichever role dies
 func TestALoopByHandGoesOn(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -83,6 +85,8 @@ func TestALoopByHandGoesOn(t *testing.T) {
 
 // TestLoopsThatExchangeRowsGoBack: the next process of a worker can't get its rows from the others, which are elsewhere. The
 // job goes back to its last checkpoint, also if servers keep journals.
+//
+// Promise: [G6] a restarted worker whose rows were exchanged with others sends the job back to its checkpoint
 func TestLoopsThatExchangeRowsGoBack(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -47,6 +47,10 @@ func TestClipOnTheWorker(t *testing.T) {
 
 // TestClipInRounds: in mode sync the gradient of the joined batch is clipped, as one process does it, to the same bits however
 // many servers share it.
+//
+// Promise: [G2] clips act on the mean, with exact sums of squares wherever variables lie; in other modes on what a
+// worker pushes
+// Also: TestWhereClipsAct
 func TestClipInRounds(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -154,6 +154,9 @@ func (d *halfDeaf) Call(ctx context.Context, endpoint string, req [][]byte, read
 
 // TestAWorkerDiesBetweenItsGoodbyes: a worker that has done its work is killed when it has said so to one server and not to the other. It has
 // stopped: the others train on without it, and every server ends well, at once.
+//
+// Promise: [G1] a worker killed halfway through its goodbyes counts as stopped: the others train on, and servers end
+// normally
 func TestAWorkerDiesBetweenItsGoodbyes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range strategy.Modes() {

@@ -8,6 +8,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
+// Promise: [G5] a test that leaves goroutines of this module fails
+// Also: TestAsyncTrains
 func TestSyncTrains(t *testing.T) {
 	t.Parallel()
 	trial.Training{Strategy: strategy.Sync(), To: 10, Ahead: true}.On(t, trial.Cluster(2, 3))

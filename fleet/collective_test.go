@@ -38,6 +38,8 @@ func everywhere(t *testing.T, c fleettest.Cluster, rule optimizer.Rule) [][]byte
 
 // TestCollectiveEqualsJoinedBatch: workers without servers train as one process does on their joined batch, as workers with
 // servers do to the last bit, and all have the same weights, whatever carries the messages.
+//
+// Promise: [G2] workers without servers come to the same bits
 func TestCollectiveEqualsJoinedBatch(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

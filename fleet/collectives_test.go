@@ -83,6 +83,10 @@ func TestUtilMeetsBetweenEpochs(t *testing.T) {
 
 // TestDifferentCollectivesAreRefused: workers that make different calls between steps all get an error that names both, none gets
 // a result, and the same calls work afterwards.
+//
+// Promise: [G8] different calls between two steps, and two at once, are refused by name
+// Also: TestCollectivesOfTwoGoroutines, TestDifferentCallsAreNamed (internal/collective), TestStrangersAreRefused
+// (internal/collective)
 func TestDifferentCollectivesAreRefused(t *testing.T) {
 	t.Parallel()
 	sum := func(ctx context.Context, f *fleet.Fleet) error {

@@ -27,6 +27,9 @@ func (lateRole) Resolve(ctx context.Context) (rolemaker.Identity, error) {
 }
 
 // TestInitEndsWithItsContext: who waits for the other processes of an MPI job waits no longer than its context.
+//
+// Promise: [G4] a wait for the process's own role, or for a checkpoint that is being loaded, ends with its context
+// Also: TestLoadsLookAtTheirContext, TestLoadEndsWithItsContext (internal/checkpoint)
 func TestInitEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	stop := errors.New("interrupted")

@@ -185,6 +185,10 @@ var orders = []string{"hold", "reach", "write", "end", "free"}
 
 // TestAServerIsAskedToEndInACut: at whatever order of the cut, the server serves on until the batch is whole. Without a
 // journal all go back then to a checkpoint behind it; with one the server comes back, and the job goes on.
+//
+// Promise: [G6] a server that leads or follows a cut and is asked to end serves on until the cut is over, for a
+// minute at most
+// Also: TestACutIsReadToItsEnd
 func TestAServerIsAskedToEndInACut(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -260,6 +264,11 @@ func (b *batchEnd) goesOn(t *testing.T) {
 
 // TestAServerDiesInACut without a journal, at whatever order of it: all go back at once, and what has the name of a
 // checkpoint is a whole one.
+//
+// Promise: [G6] a server without a journal that is killed in a cut sends all back, at whatever order; so does a
+// journal that fails at a period's end
+// Also: TestAFollowerWithoutItsTables (internal/server), TestAJournalThatFailsAtTheEnd (internal/server),
+// TestAServerThatEndsDoesNoOrder (internal/server)
 func TestAServerDiesInACut(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -62,9 +62,13 @@ func deathModes(t *testing.T) (all []strategy.Strategy) {
 // inStep says whether workers wait for each other.
 func inStep(m strategy.Mode) bool { return m == strategy.ModeSync || m == strategy.ModeSSP }
 
-// TestWhenARoleDies holds the table "When a role dies" of RECOVERY.md to what happens, in every mode: a worker's death ends
+// TestWhenARoleDies holds "When a role dies" of RECOVERY.md to what happens, in every mode: a worker's death ends
 // nobody's training, and holds up the others for a worker timeout where they wait for each other, unless the worker has said that it
 // ends; a server's ends the job, within seconds.
+//
+// Promise: [G5] if any role dies, the others end, or go on, as RECOVERY.md says
+// Also: TestASecondLife, TestWorkerDies, TestServerTakesWorkersWithIt, TestLastWorkerDiesHalfway,
+// TestTornRoundsAreTold, TestTheLastGradientOfTheDead
 func TestWhenARoleDies(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -116,6 +120,8 @@ func TestASecondLife(t *testing.T) {
 
 // TestANextLifeIsADeath: where a worker's death sends all back, or the others go on without it, another process in its place is word enough
 // of it when three heartbeats are missed: nobody waits for the worker timeout.
+//
+// Promise: [G5] another process in a dead worker's place is word of its death after three missed heartbeats
 func TestANextLifeIsADeath(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -305,6 +311,10 @@ func (j *deathJob) train(ctx context.Context, o *trial.Given, steps int) error {
 
 // TestALateLifeDoesNotLead: a worker that was started again alone knows less of the job than those that went on. Until it meets them again,
 // checkpoints have the progress of these, and the lowest of them sets the rate; so may the late one, as worker 0.
+//
+// Promise: [G6] a worker that was started again alone leads no save before it has met the others, which know more of
+// the job, nor when it is asked to end
+// Also: TestALateLifeIsAskedToEnd
 func TestALateLifeDoesNotLead(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -22,6 +22,9 @@ import (
 // role alike, or it trains, saves, and goes on from the checkpoint on another number of servers with the same weights; where a
 // mode promises it, to the same end; many on networks with faults. FLEET_SEEDS=5000 draws that many; FLEET_SEED=n draws the one
 // that failed.
+//
+// Promise: [G11] clusters, models, rules and strategies are drawn by seed, a third of them on faulty networks;
+// `FLEET_SEEDS=2500` draws as many
 func TestAnyJob(t *testing.T) {
 	t.Parallel()
 	refused, all := 0, 0

@@ -18,6 +18,9 @@ import (
 )
 
 // TestEveryOptionOfAnEmbeddingActs: each field of nn.EmbeddingOptions, alone, changes what servers keep of a table.
+//
+// Promise: [G10] every option of params, embeddings, Shrink, fleets and clusters in tests acts
+// Also: TestEveryParamFieldActs, TestEveryShrinkOptionActs, TestEveryFleetOptionActs, TestEveryClusterFieldActs
 func TestEveryOptionOfAnEmbeddingActs(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

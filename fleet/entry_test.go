@@ -29,6 +29,9 @@ func picky(from, to int) trial.Training {
 
 // TestEveryPushIsCounted: an id gets its row behind as many pushes as its entry wants, whoever they are of, in every mode. A round counts as
 // many as workers pushed the id, steps that gradient_merge makes one are one push, and each step is a show.
+//
+// Promise: [G2] an id gets its row after as many pushes, or shows, as its entry requires, from any workers, in every
+// mode
 func TestEveryPushIsCounted(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

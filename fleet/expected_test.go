@@ -22,6 +22,8 @@ import (
 // TestWorkersAreExpectedBack: all workers of a job without rounds are asked to end, and are started again later, as an operator does that
 // makes pods anew after a pause that grows. Servers that have a checkpoint or a journal wait for them as long as workers wait for a
 // server, and the job ends well; those that wait in vain end with what has all roles started again.
+//
+// Promise: [G5] servers wait RestartTimeout for workers that were asked to end or killed
 func TestWorkersAreExpectedBack(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -18,6 +18,10 @@ import (
 
 // TestEveryPushCountsOnce loses, repeats, delays, reorders, cuts and damages messages by seed, and leaves some unanswered:
 // afterwards the sums are exact. FLEET_SEEDS=10000 runs that many schedules; FLEET_SEED=n runs the one that failed.
+//
+// Promise: [G1] pushes are summed exactly though messages are lost, repeated, late, reordered, cut and damaged by
+// seed; `FLEET_SEEDS` says how many schedules
+// Also: TestGeoSumsUnderFaults, TestGeoCopiesAgree
 func TestEveryPushCountsOnce(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -75,6 +79,9 @@ func (l *turning) Call(ctx context.Context, endpoint string, req [][]byte, read 
 
 // TestTurnedBitsOfHeaders: where no transport looks, a bit of a frame's header that is turned over makes no other frame of it: it is sent again,
 // and every push counts once.
+//
+// Promise: [G12] no bit that is turned over in a frame's header, or in the head of one of its sections, makes another
+// frame of it, whatever the network is: it is refused, and sent again
 func TestTurnedBitsOfHeaders(t *testing.T) {
 	t.Parallel()
 	const steps, workers = 8, 3
@@ -97,6 +104,9 @@ func TestTurnedBitsOfHeaders(t *testing.T) {
 // TestASeedReplays runs every seed twice: all that is sent meets the same faults in both runs, to the last heartbeat; and where roles are killed,
 // each process ends as it did, in the same moment but for some milliseconds: which of two messages of one moment is handled first is the
 // scheduler's.
+//
+// Promise: [G1] a seed's faults are the same in every run, to the last heartbeat
+// Also: TestSeedsReplay (transport/transporttest)
 func TestASeedReplays(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

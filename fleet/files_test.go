@@ -52,6 +52,9 @@ func withFiles(t *testing.T, do func(ctx context.Context, f *fleet.Fleet, o *tri
 
 // TestURLsAreNoDirectories: where a directory of this machine is wanted, a URL is refused, and makes no directory that is called
 // hdfs:.
+//
+// Promise: [G6] a URL is no directory; a call whose context has ended touches no file
+// Also: TestFilesWithAnEndedContext
 func TestURLsAreNoDirectories(t *testing.T) {
 	// Serial: it changes the working directory.
 	t.Chdir(t.TempDir())

@@ -37,6 +37,9 @@ func TestDefaultsAreNoDifference(t *testing.T) {
 }
 
 // TestSchedulesOfOneFormDiffer: a job whose processes have schedules of other formulas with the same numbers is refused.
+//
+// Promise: [G12] processes whose rules, schedules or strategies differ are refused, and defaults are no difference
+// Also: TestDefaultsAreNoDifference
 func TestSchedulesOfOneFormDiffer(t *testing.T) {
 	t.Parallel()
 	trial.Refused(t, trial.Cluster(0, 2), "Schedule:lr.NaturalExpDecay{LR:1 Gamma:0.5}", func(ctx context.Context, f *fleet.Fleet) error {

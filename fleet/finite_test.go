@@ -22,6 +22,11 @@ import (
 
 // TestGradientsThatAreNotFinite pushes NaN and infinities under every policy, in every mode: what is skipped or clipped
 // leaves no trace beside itself.
+//
+// Promise: [G8] NaN and infinities are named by feed, row and column, and counted in every kind of job; an id of
+// which all gradients were skipped gets no row
+// Also: TestSkippedGradientsBringNoRowToLife, TestWhatIsNotFiniteIsNamedByItsFeed, TestCountsInEveryKindOfJob,
+// TestGradientsThatAreNotFinite (optimizer/local)
 func TestGradientsThatAreNotFinite(t *testing.T) {
 	t.Parallel()
 	want := map[strategy.NotFinite][]float32{ // three weights, and three rows of two
@@ -68,6 +73,9 @@ func TestGradientsThatAreNotFinite(t *testing.T) {
 
 // TestGradientsBeyondTheirRule: a gradient whose square is no float32 is refused by rules that square it, with its param and row, before
 // any row is written, and passed on by others.
+//
+// Promise: [G8] a gradient too large for its rule's state is refused with its param and row, before any row is
+// written
 func TestGradientsBeyondTheirRule(t *testing.T) {
 	t.Parallel()
 	for name, job := range map[string]trial.Job{

@@ -12,6 +12,9 @@ import (
 
 // TestTrainingBeginsWithW: what W holds counts in every kind of job, whatever the initializer says; W that was never set is given
 // the initial values. Frozen params are no exception.
+//
+// Promise: [G6] training begins with what params hold, or with what was loaded
+// Also: TestALoadedModelTrainsOn, TestWhoHasNotLoadedIsRefused, TestACheckpointReplacesLoadedRows
 func TestTrainingBeginsWithW(t *testing.T) {
 	t.Parallel()
 	half := optimizer.Constant{Value: 0.5}

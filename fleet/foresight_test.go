@@ -17,6 +17,9 @@ import (
 // TestForesight has two workers push in turn, under rules with momentum and without: a training step begins with the weights as
 // momentum will have moved them when its gradient arrives, which is one update of the other worker later, and an evaluation sees
 // those that the servers have.
+//
+// Promise: [G2] answers have the dense weights that momentum makes of them, for as many updates as a gradient misses
+// Also: TestAhead (internal/update)
 func TestForesight(t *testing.T) {
 	t.Parallel()
 	const mu = 0.5
@@ -49,6 +52,8 @@ func TestForesight(t *testing.T) {
 
 // TestWhoWaitedHasWhatItWaitedFor: in ssp a step begins with the pushes of the slowest worker without which it may not
 // begin, also those that came while the answer to its own push waited, foreseen or not.
+//
+// Promise: [G2] in ssp a step begins with all pushes that its bound asks for, foreseen or not
 func TestWhoWaitedHasWhatItWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, bound := range []int{0, 2} {

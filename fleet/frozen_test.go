@@ -143,6 +143,9 @@ func (l *normLeg) on(t *testing.T, servers, workers int) {
 // TestStatisticsOutliveTheJob trains a model with batch norm, saves it, and has jobs of other sizes begin from the checkpoint:
 // the model says on every worker of theirs what it said on the worker that saved, bit for bit, and so does the one saved for
 // inference. So does a job whose servers load it while they run.
+//
+// Promise: [G6] frozen values outlive the job, and sessions see what is set
+// Also: TestSessionsSeeWhatIsSet
 func TestStatisticsOutliveTheJob(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

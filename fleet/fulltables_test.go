@@ -20,6 +20,10 @@ import (
 
 // TestFullTablesSaySo: a table that comes to its MaxBytes warns of that before it turns ids away, and then says how
 // many it turned away, by its name, wherever tables lie; Stats have the number. A table without a bound says nothing.
+//
+// Promise: [G2] a table that comes to its MaxBytes says so, and how many ids it turned away; shows and clicks that
+// stop at 2²⁴ are told
+// Also: TestCountsThatStopSaySo
 func TestFullTablesSaySo(t *testing.T) {
 	t.Parallel()
 	for name, k := range map[string]struct {
@@ -71,6 +75,8 @@ func TestFullTablesSaySo(t *testing.T) {
 
 // TestFullTablesGoOn: a job whose tables are full goes on from its own checkpoint, on as many servers or more, loads it once
 // more while it runs, and turns as many ids away as before. On fewer servers it goes on with a larger bound, as the error says.
+//
+// Promise: [G2] a job whose tables are full goes on from its checkpoint, on as many servers or more
 func TestFullTablesGoOn(t *testing.T) {
 	t.Parallel()
 	const bound = 1 << 18

@@ -285,6 +285,10 @@ func (b *bowl) trainAndRead(ctx context.Context, f *fleet.Fleet, steps int) (val
 
 // TestGeoOutlivesACall has a save give up while it waits for an exchange: that comes to its end all the same, and the worker's copy is what it
 // was.
+//
+// Promise: [G1] a call of mode geo that is given up leaves its exchange whole; a cut of a dead worker does not begin;
+// a goodbye without an answer is sent again
+// Also: TestALostGoodbye, TestALostGoodbyeWithAJournal
 func TestGeoOutlivesACall(t *testing.T) {
 	t.Parallel()
 	var slow atomic.Bool

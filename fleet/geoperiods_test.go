@@ -204,6 +204,10 @@ func (g *geoStory) compare(ctx context.Context, f *fleet.Fleet, c *trial.Counter
 
 // TestPeriodsAndLoadsInGeo: periods end, batches are saved and loads are taken by one worker or by all, in drawn jobs whose workers train
 // uneven shares: servers have the rows that they should, and each worker's copy is what servers have, also over networks that lose messages.
+//
+// Promise: [G6] in geo periods end, batches are saved and loads are taken with the rows that other modes come to, and
+// each worker's copy follows, from the middle of an exchange too, whoever is started again
+// Also: TestGeoFollowsCuts, TestRecorder (internal/mode), TestOldAgainstMaps (internal/table)
 func TestPeriodsAndLoadsInGeo(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

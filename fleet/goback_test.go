@@ -29,6 +29,10 @@ type backJob struct {
 
 // TestEverybodyGoesBack kills servers in every order, and starts again every role that ends: nobody trains on with one server's weights of
 // before and another's fresh ones, so that in the end the weights count the steps of one run, each once.
+//
+// Promise: [G5] a server that ends or was started again ends the job for all, who say why and can be started again;
+// no job trains on with weights of two runs
+// Also: TestNobodyPublishes, TestAKilledServerEndsTheJob (examples/wide_and_deep)
 func TestEverybodyGoesBack(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -160,6 +164,8 @@ func (j *backJob) holds(ctx context.Context, f *fleet.Fleet, c *trial.Counter, s
 
 // TestASecondJobIsRefused starts a job again at its addresses while it trains, the same program with the same processes: each of the second
 // job's is refused by name, and the weights count the steps of the first alone.
+//
+// Promise: [G8] a second job at the addresses of one that trains is refused
 func TestASecondJobIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, m := range deathModes(t) {

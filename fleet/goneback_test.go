@@ -31,6 +31,9 @@ import (
 // behind deltas and once behind a base, and goes on from its checkpoint, on another number of servers. After each save
 // a scorer that was up all the time, a scorer that is opened afresh and a scorer that skips saves serve the trainer's
 // rows.
+//
+// Promise: [G6] what is served is the trainer's, row by row, also if the job goes back after deltas and bases that it
+// has saved
 func TestServingFollowsAJobThatGoesBack(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -197,6 +200,10 @@ func (p *publisher) look(ctx context.Context, f *fleet.Fleet, c *clicking) error
 
 // TestServersThatComeBackKnowWhatWasSaved: a job goes on from a checkpoint, saves a base where a delta is refused, and then deltas, though both
 // servers are killed and come back to their journals behind each save, with a checkpoint since and without.
+//
+// Promise: [G6] servers that come back from their journals continue the deltas, and a worker that dies while it saves
+// leaves no second delta of one number
+// Also: TestAWorkerThatEndsWhileItSaves, TestASaveThatFailsAtItsEnd
 func TestServersThatComeBackKnowWhatWasSaved(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -358,6 +365,10 @@ func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
 
 // TestForkedDeltas: two jobs that go on from one checkpoint have saved deltas of one base, each without a look at the other's. Nobody serves a
 // mixture, or one of them by its name: readers say what both are, serve what comes before, and go on with the next base.
+//
+// Promise: [G6] of two jobs that save deltas of one base beside each other readers take neither, and say so; a delta
+// of another model is refused when it is saved
+// Also: TestDeltasOfAnotherModel
 func TestForkedDeltas(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -552,6 +563,8 @@ func TestDeltasOfAnotherFormat(t *testing.T) {
 }
 
 // TestWhatWasSavedIsSaid: rows, rows that thresholds leave out, and bytes, in jobs of every kind; a base without a row is a warning.
+//
+// Promise: [G6] a save says what it has and what thresholds left out
 func TestWhatWasSavedIsSaid(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

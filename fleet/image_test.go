@@ -32,6 +32,9 @@ func (d stoppedDisk) CreateTemp(dir, pattern string) (files.Temp, error) {
 
 // TestStepsGoOnWhileASaveIsWritten stops the disk in the middle of a save: workers make all of their steps, and what is written then is the
 // weights of one step.
+//
+// Promise: [G6] pushes go on while a checkpoint is written, and what is written is the cut
+// Also: TestImages (internal/table), TestImagesBesideWriters (internal/table)
 func TestStepsGoOnWhileASaveIsWritten(t *testing.T) {
 	// Serial: it replaces the disk of every checkpoint.
 	trial.Slow(t)

@@ -14,6 +14,8 @@ import (
 
 // TestJobsInAStore: a job of every kind saves into a store by itself, by name and a model; another process goes on from there, and trains
 // what a job that never ended trains; what was saved is whole, and the model loads.
+//
+// Promise: [G6] a job of every kind saves into a store and goes on from there to the same bits
 func TestJobsInAStore(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

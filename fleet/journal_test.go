@@ -84,6 +84,11 @@ func live(ctx context.Context, f *fleet.Fleet, network transport.Transport, afte
 
 // TestServersComeBack kills servers at drawn moments, now and then both, and starts them again: every push counts once, in every mode, and
 // workers notice no more than that an answer takes longer.
+//
+// Promise: [G6] with a journal a server that is killed comes back: every push counts once, in rounds to the bits
+// Also: TestServersComeBackToTheBits, TestALostJournalSendsAllBack, TestAWorkerDiesBesideAServer,
+// TestAServersMachineIsAway, TestAJournalThatLacksItsEnd, TestTheSentBackSaySo, TestAReturnedServerKnowsTheDead,
+// TestABarrierIsOverOnce, TestEverythingDies, TestAllWorkersDie, TestAJobWithAJournalIsAskedToEnd
 func TestServersComeBack(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -458,6 +463,8 @@ func lacksItsEnd(ctx context.Context, t *testing.T, f *fleet.Fleet, network tran
 
 // TestAServerLosesItsJournal: a server has come back, so that others know of that process, and dies once more, with its journal. All go back as soon
 // as the next is there, without a worker that says so too: what it refuses counts, though it has come back from nothing.
+//
+// Promise: [G6] a server that loses its journal sends all back
 func TestAServerLosesItsJournal(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -558,6 +565,10 @@ func (n *slowWords) Call(ctx context.Context, endpoint string, req [][]byte, rea
 
 // TestStartedTwiceBesideAServerThatCameBack starts a worker a second time, by mistake, while its first process trains on with a server that has
 // come back: the second is refused, as it is by any other server, and the first trains to its end.
+//
+// Promise: [G6] a process that is started twice by mistake ends no job; no role waits for a process that some servers
+// have accepted and others not
+// Also: TestALifeThatSomeServersRefuse
 func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
@@ -697,6 +708,8 @@ func countUp(ctx context.Context, f *fleet.Fleet, s strategy.Strategy, least *fl
 }
 
 // TestPositionsComeBack has a server come back that nobody pushes to any more: a checkpoint still says how far the worker is in its data.
+//
+// Promise: [G6] positions in the data come back with a server
 func TestPositionsComeBack(t *testing.T) {
 	t.Parallel()
 	const steps = 5
@@ -838,6 +851,8 @@ func (d *deafToGathers) Call(ctx context.Context, endpoint string, req [][]byte,
 
 // TestALateSave has the messages of a save that is over, the worker's and server 0's orders, come to servers once more, when these were killed
 // and have come back since, and makes them come back again: the checkpoint is what it was, and nothing that was trained after it is lost.
+//
+// Promise: [G6] late messages of a save that is over change nothing on servers that have come back
 func TestALateSave(t *testing.T) {
 	t.Parallel()
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
@@ -958,6 +973,8 @@ func TestEverythingDies(t *testing.T) {
 // TestGoingBackOutlivesAKill kills all roles of a job in step whenever a role of it ends with an error, as a launcher does: servers come back to
 // journals of a run that no worker's process is part of, have decided that all go back, and are killed before they have ended. Started again
 // they don't go back for the same reason without end.
+//
+// Promise: [G5] the decision to go back is made once, even if servers are killed before they end
 func TestGoingBackOutlivesAKill(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -1225,6 +1242,10 @@ func TestTablesMadeTwice(t *testing.T) {
 }
 
 // TestSavesWhileServersComeBack: a checkpoint, or a model, that a program asks for is made anew when a server was killed in the middle of it.
+//
+// Promise: [G6] when a server comes back, what is being saved is begun anew, old checkpoints go as if nothing had
+// happened, and a period that is being ended ends once
+// Also: TestDaysWhileServersComeBack, TestAWorkerLeavesAServerThatIsAway, TestASeriesGoesOn (internal/checkpoint)
 func TestSavesWhileServersComeBack(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -16,6 +16,8 @@ import (
 // TestAJournalKeepsWhatNoCheckpointHas: server 0 of a job in step is asked to end while server 1 is away, so that no checkpoint can be saved.
 // Where the worker lives on and waits, both come back to all that was trained, and server 0 has left nothing unsaved; where the worker has
 // ended too, what came after the last checkpoint is lost, and server 0 says so.
+//
+// Promise: [G5] a job with a journal that can save no checkpoint when it is asked to end loses nothing
 func TestAJournalKeepsWhatNoCheckpointHas(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -15,6 +15,8 @@ import (
 
 // TestEndedContextsInEveryKindOfJob: with servers, among replicas and alone, a call whose context has ended says so by its name
 // and changes nothing: the same call with another context has its effect, and training goes on.
+//
+// Promise: [G8] a context that has ended ends the call, in every kind of job
 func TestEndedContextsInEveryKindOfJob(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]fleettest.Cluster{"alone": trial.Cluster(0, 1), "collective": trial.Cluster(0, 2), "with servers": trial.Cluster(1, 2)} {

@@ -17,6 +17,8 @@ import (
 
 // TestAnAskedServerWaitsForNoneThatIsGone: a server was killed and its name is gone with it, as a pod's is, which proves nothing of a process by
 // itself; a server that is asked to end then ends within seconds, and all go back, where a checkpoint can't be had of all.
+//
+// Promise: [G5] a server that is asked to end waits three heartbeats at most for another that is gone
 func TestAnAskedServerWaitsForNoneThatIsGone(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -75,6 +75,9 @@ func TestALateLifeIsAskedToEnd(t *testing.T) {
 
 // TestALateLifeEndsBesideOthers: all workers are asked to end, of which one was started again and is late. What it trained and servers had not
 // when the others had saved, and not ended yet, is saved as well; where there is nothing it leaves the checkpoint that they have saved.
+//
+// Promise: [G5] restarted workers that are asked to end save what they have beside the others
+// Also: TestLateLivesAreAskedToEnd
 func TestALateLifeEndsBesideOthers(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -24,6 +24,10 @@ func law(rule optimizer.Rule, s strategy.Strategy) trial.Training {
 }
 
 // TestSyncEqualsLocal holds sync mode to what it promises: three workers train as one process does on their joined batch.
+//
+// Promise: [G2] one worker equals one process bit for bit, three equal it on the joined batch up to rounding; two
+// runs are equal bit for bit; workers may have more and fewer batches
+// Also: TestSyncIsOneTraining, TestUnevenWorkers
 func TestSyncEqualsLocal(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -71,6 +75,8 @@ func TestSyncEqualsLocalUnderEveryRule(t *testing.T) {
 }
 
 // TestSyncIsOneTraining holds sync mode to one result, bit for bit, whatever carries the parameters and wherever they lie.
+//
+// Promise: [G3] a cluster's weights are the same bits across all of them
 func TestSyncIsOneTraining(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -122,6 +122,9 @@ func (o gated) Backward(c *nn.OpCall) {
 // TestAllLayersStand: each layer of nn's table has a job with servers train what one process does, a job that is started again what one
 // does that was not, async workers with threads come to weights that are numbers, and a scorer in another program that joins calls score
 // what the job's own evaluation does.
+//
+// Promise: [G2] each layer trains with servers what one process does, goes on after a restart with the bits of a job
+// that was not stopped, trains in async with threads, and is scored in joined calls as the job evaluates it
 func TestAllLayersStand(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

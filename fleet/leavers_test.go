@@ -14,6 +14,10 @@ import (
 
 // TestLeaversSayWhatIsSaved: all roles of a job are asked to end, as ^C does, at nearly the same moment. One worker says that the same
 // command goes on, nobody warns of a loss that there is not, and what is in the directory is whole.
+//
+// Promise: [G5] of roles that are all asked to end one worker logs what is saved, without warnings, and nothing is
+// left half-written
+// Also: TestServersOfASavedJobAreAskedToEnd
 func TestLeaversSayWhatIsSaved(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -21,6 +21,10 @@ func impatient(s strategy.Strategy) strategy.Strategy {
 
 // TestTheLastWorkerLeavesAtOnce: servers that end tell each other that the last worker has stopped. It does not wait
 // for them to come back, although their journals say that they may.
+//
+// Promise: [G1] the last worker to leave waits for no server that has ended; a next life waits out the one before,
+// whatever WaitTimeout is
+// Also: TestANextLifeOutwaitsTheOneBefore
 func TestTheLastWorkerLeavesAtOnce(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

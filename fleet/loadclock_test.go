@@ -91,6 +91,9 @@ func (d *days) run(t *testing.T) []string {
 
 // TestALoadBringsItsClock goes back to a checkpoint, some periods later: from there on the same rows are dropped, and
 // served, as in a job that begins from it, alone and with a server.
+//
+// Promise: [G6] going back to a checkpoint brings its periods: the same rows are dropped and served from there on,
+// alone, with a server and by another job
 func TestALoadBringsItsClock(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

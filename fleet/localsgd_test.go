@@ -257,6 +257,9 @@ func meet(ctx context.Context, f *fleet.Fleet, times int) error {
 
 // TestLocalSGDGoesOn draws jobs of local SGD with uneven epochs, in which a worker may make no step: one that goes on from a checkpoint between
 // two of them ends with the bits of one that was not disturbed, also if its workers meet before they make a step.
+//
+// Promise: [G11] local SGD, fixed and adaptive, with uneven shares, goes on from a checkpoint between epochs to the
+// same bits
 func TestLocalSGDGoesOn(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -328,6 +331,10 @@ func TestLocalSGDGoesOn(t *testing.T) {
 
 // TestLocalSGDIsSavedWhole: whenever worker 0 saves while an epoch ends, which takes several messages, what it saves is the model before or
 // behind it: with the mean of the weights goes the mean of the rule's state.
+//
+// Promise: [G11] local SGD that is saved while an epoch ends has all of that or nothing; saved again, it has what
+// changed without a step
+// Also: TestLocalSGDIsSavedAgain, TestALoadIsSavedAgain
 func TestLocalSGDIsSavedWhole(t *testing.T) {
 	t.Parallel()
 	dir, saves := t.TempDir(), 0

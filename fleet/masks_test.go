@@ -104,6 +104,11 @@ func (m *masked) distinct() (steps, ways int) {
 
 // TestNoTwoStepsDropAlike: the steps of all epochs, workers and threads, and those of a job that is started again, also with other numbers
 // of servers, workers and threads.
+//
+// Promise: [G6] no two steps of a job drop alike, over its epochs, workers, threads and restarts, nor those of a job
+// that begins from its named checkpoint; resumed equals never stopped with dropout too
+// Also: TestTwoExecutorsDropOn, TestWhatIsRestoredDropsOn, TestDroppedOnAnyServers, TestEachSampleOnce, TestSteps
+// (internal/progress), TestTurns (nn)
 func TestNoTwoStepsDropAlike(t *testing.T) {
 	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
@@ -257,6 +262,8 @@ func TestDroppedOnAnyServers(t *testing.T) {
 
 // TestFrozenForEveryExecutor: values of frozen params that nobody has set are those that they began with, in executors that train or
 // evaluate beside the first too.
+//
+// Promise: [G6] frozen params have their values in every executor
 func TestFrozenForEveryExecutor(t *testing.T) {
 	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {

@@ -21,6 +21,9 @@ func inParts(k int) func(f *fleet.Fleet, step int) []trial.Sample {
 }
 
 // TestMergedStepsAreOne: k steps of which one push is made train as one step on all of theirs, with servers, without and alone.
+//
+// Promise: [G2] steps that are merged are one, and what is left at an epoch's end is pushed
+// Also: TestTheRestIsPushed
 func TestMergedStepsAreOne(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -45,6 +45,9 @@ func train(ctx context.Context, trainer optimizer.Trainer, enough *atomic.Bool) 
 }
 
 // TestAModelIsACut saves models while others train: in each all weights have made the same steps.
+//
+// Promise: [G6] a model is one cut, streamed page by page; an interrupted save holds no worker up
+// Also: TestAModelStreams, TestASaveThatIsInterrupted, TestACutIsKeptForReading (internal/server)
 func TestAModelIsACut(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

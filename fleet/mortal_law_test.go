@@ -23,6 +23,11 @@ import (
 // TestMortalJobs draws jobs by seed whose servers and workers are killed, one or several, and started again, or not; which are cut off from
 // each other and meet again; whose dead send messages still when others have their places. Every push counts as trial.Ledger has it, every job
 // comes to its end, and one whose servers come back with their journals goes back to no checkpoint without a reason. FLEET_SEEDS=10000 draws that many; FLEET_SEED=n draws the one that failed.
+//
+// Promise: [G1] in jobs of every mode whose servers and workers are killed, cut off and restarted by seed, while the
+// dead still send, no push is lost, doubled, mixed, or of an earlier run or life; every job ends
+//
+// Promise: [G1] with journals, no role of a job that is killed by seed goes back to a checkpoint without a reason
 func TestMortalJobs(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -23,6 +23,9 @@ type effect struct {
 // TestEveryOptionActs holds every field of a strategy, those of its structs too, to its doc: in each kind of job that takes it
 // something is seen to be otherwise, and where nothing would be it is refused. A new field has no place here until it has an
 // effect.
+//
+// Promise: [G10] every option of a strategy acts, in every kind of job that takes it
+// Also: TestTrialsRepeat
 func TestEveryOptionActs(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

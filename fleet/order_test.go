@@ -94,6 +94,8 @@ func TestCallsOutOfOrder(t *testing.T) {
 	}
 }
 
+// Promise: [G5] calls in any order, and twice, are answered or refused with a reason
+// Also: TestOddCalls, TestSessionsKeepTheirOrder
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	f := member(t, rolemaker.Worker, true, true)

@@ -38,6 +38,9 @@ var originals = []struct {
 }
 
 // TestNoLongerThanTheOriginals counts as they are counted: statements and headers, without checks of errors.
+//
+// Promise: [G11] the programs of Fleet's documentation run, alone and as processes, and none is longer than there
+// Also: TestOriginalsOnACluster, TestDocIsTheExample
 func TestNoLongerThanTheOriginals(t *testing.T) {
 	t.Parallel()
 	for _, o := range originals {

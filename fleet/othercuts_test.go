@@ -51,6 +51,9 @@ func cutSteps(ctx context.Context, m *trial.Pulled, from, to int) (all [][]float
 
 // TestOtherCuts goes on from the checkpoint of any number of servers with any other, by each call that loads one: every
 // element has its weight and its state, as the weights of the next steps show.
+//
+// Promise: [G6] a job resumed on any number of servers equals one that never stopped
+// Also: TestResumeEqualsNeverStopping, TestLocalResume, TestRestore, TestRestoredState, TestCountsOutliveServers
 func TestOtherCuts(t *testing.T) {
 	t.Parallel()
 	trial.Long(t)

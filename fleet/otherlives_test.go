@@ -73,6 +73,10 @@ func (m *mixedUp) Call(ctx context.Context, endpoint string, req [][]byte, read 
 
 // TestNothingOutlivesItsLife has a push wait at the server until a checkpoint is saved, and its worker be killed and started again
 // meanwhile: the push counts nowhere.
+//
+// Promise: [G1] once another process has a worker's place, messages of the previous process no longer count; an
+// answer made for another worker acknowledges nothing
+// Also: TestAnswersOfAnotherLife
 func TestNothingOutlivesItsLife(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync} {

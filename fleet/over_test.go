@@ -13,6 +13,8 @@ import (
 
 // TestServersWaitBehindTheEnd: servers of a StatefulSet, which are started again when their job is done, wait until they are asked to end, not
 // ready and with one line in the log; where workers come the job goes on from its last checkpoint. Elsewhere they give up as before.
+//
+// Promise: [G5] a server with FLEET_RESTART=always waits, not ready, when all workers have stopped
 func TestServersWaitBehindTheEnd(t *testing.T) {
 	// Serial: it sets variables of the environment.
 	trial.Slow(t)

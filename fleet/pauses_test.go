@@ -50,6 +50,8 @@ func (w stopwatch) Call(ctx context.Context, endpoint string, req [][]byte, read
 
 // TestPausesDontGrow with the number of servers: while a checkpoint is saved a push waits for as many messages as on two, since server 0
 // gives an order to all at once.
+//
+// Promise: [G6] pushes wait for a save as long on 32 servers as on 2
 func TestPausesDontGrow(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

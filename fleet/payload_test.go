@@ -16,6 +16,9 @@ import (
 
 // TestNarrowPayloadsTrain trains three workers in rounds with narrow payloads: the weights stay near those of float32, and
 // are one result, bit for bit, whatever carries the gradients.
+//
+// Promise: [G2] narrow payloads stay within a rounding; what rounding takes comes later; retries change no bit
+// Also: TestWhatRoundingTakesComesLater (internal/client), TestRetriesOweNothing (internal/client)
 func TestNarrowPayloadsTrain(t *testing.T) {
 	t.Parallel()
 	trial.Long(t)

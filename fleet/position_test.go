@@ -260,6 +260,11 @@ func (j *counting) counts(t *testing.T) []float32 { return trial.Tensor[float32]
 // TestEachSampleOnce: all roles of a job die in the middle of its epochs and go back to a checkpoint, as often as is drawn. In every mode
 // but geo and by every loop each sample has counted once an epoch in the end, and where bits repeat they are those of a job that never
 // died. In geo none has counted more often, and less is missing than each worker changes between two exchanges.
+//
+// Promise: [G6] a job that goes on in the middle of an epoch counts each sample once, in geo none twice; positions
+// that don't fit begin the epoch anew
+// Also: TestPositionsThatDontFit, TestPositionsOfUnknownThreads, TestPositionsOfAJournalWithoutPushes,
+// TestEverySampleOnce (internal/progress), TestTracker (internal/progress), TestWindowPositions (internal/roster)
 func TestEachSampleOnce(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -325,6 +330,9 @@ func once(t *testing.T, seed trial.Seed, job trial.Job, loop string) {
 // TestASecondLifeGoesOn: a worker ends with pushes on their way and is started again, while the others train on. It goes on at its own
 // position: no sample is left out, and at most those count twice that were on their way. In geo none does, and at most what an exchange had left
 // is missing.
+//
+// Promise: [G6] a worker that is started again alone repeats at most what was on its way, in geo nothing
+// Also: TestAnExchangeThatCameHalfway
 func TestASecondLifeGoesOn(t *testing.T) {
 	t.Parallel()
 	trial.EachSeed(t, 2, func(seed trial.Seed) {

@@ -19,6 +19,9 @@ import (
 
 // TestRanksStayAlike draws jobs of workers without servers, with gradients that are not finite and skipped, evaluations, periods that end
 // and uneven shares: behind every epoch all workers have the same rows, to the bit.
+//
+// Promise: [G2] tables of workers without servers stay the same bits, whatever gradients are skipped, and whatever
+// periods drop
 func TestRanksStayAlike(t *testing.T) {
 	t.Parallel()
 	trial.EachSeed(t, 40, func(seed trial.Seed) {

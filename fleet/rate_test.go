@@ -106,6 +106,10 @@ func (r ratedRun) epochs(ctx context.Context, f *fleet.Fleet, o *trial.Toy, set 
 
 // TestRateInRounds sets the rate on clusters of every form: each trains bit for bit as under a schedule that says the same, and
 // as one process does, up to the rounding of its sums.
+//
+// Promise: [G2] a rate that is set meanwhile acts as a schedule that says the same, in rounds and in other modes, by
+// faulty networks, after worker 0's death and out of checkpoints
+// Also: TestRateInEveryMode, TestRatesUnderFaults, TestRateThatOneServerHeard, TestRateOutlivesTheJob
 func TestRateInRounds(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -197,6 +197,11 @@ func seen(epoch int) []byte {
 
 // TestAJobGoesOn: every role of a job ends in the middle of its third epoch and is started again. All go on from the end of the second, as
 // they were told, and come to the bits of a job that never ended where bits repeat.
+//
+// Promise: [G6] a job that is started again goes on from the newest whole checkpoint, with the progress that its
+// program set; a torn one is passed over
+// Also: TestATornCheckpointIsPassedOver, TestRestoreIsForAFirstStart, TestTornCheckpointsArePassedOver
+// (internal/checkpoint)
 func TestAJobGoesOn(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -284,6 +289,9 @@ var errTerminated = errors.New("terminated")
 
 // TestWhoIsAskedToEndSaves: the context of a role ends in the middle of an epoch, or those of all, as on SIGTERM. A checkpoint is saved
 // before the job ends, long before one would be saved by itself, and the job goes on from that.
+//
+// Promise: [G5] a role that is asked to end has a checkpoint saved first, where there is something new
+// Also: TestWhoIsAskedToEndWaitsForNothing, TestAPushReachesAllServersBeforeItsWorkerSaves (internal/client)
 func TestWhoIsAskedToEndSaves(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -364,6 +372,10 @@ func names(t *testing.T, dir string) []string {
 }
 
 // TestCheckpointsByThemselves: one each time, one at the end, and the last ones stay.
+//
+// Promise: [G6] with `Strategy.Recovery` checkpoints are made by themselves, each in a directory of its own, and the
+// last ones stay
+// Also: TestTheLastCheckpointsStay (internal/checkpoint)
 func TestCheckpointsByThemselves(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -386,6 +398,10 @@ func TestCheckpointsByThemselves(t *testing.T) {
 }
 
 // TestTheNextWorkerSaves: worker 0 dies, and others go on; so do the checkpoints, to the last one, which has all that was trained.
+//
+// Promise: [G6] the lowest live worker saves the job's checkpoints, and keeps trying the last one until it is whole
+// or its failure is told
+// Also: TestALastSaveThatFails
 func TestTheNextWorkerSaves(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -511,6 +527,8 @@ func TestATornCheckpointIsPassedOver(t *testing.T) {
 
 // TestServersBeginFromTheSame: server 0 and server 1 find different checkpoints when they start, the one before the other, since the newest
 // comes into sight between them. All begin from what server 0 has found, as soon as it is seen, or end with what to do.
+//
+// Promise: [G6] all servers begin from the same checkpoint, the one that server 0 has found, even if they find others
 func TestServersBeginFromTheSame(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -619,6 +637,11 @@ func TestRestoreIsForAFirstStart(t *testing.T) {
 
 // TestTwoJobsInOneDirectory: while a job lives, another is refused where it would save into the first one's directories, by name, and
 // harms nothing; when the first has ended the other may.
+//
+// Promise: [G6] while a job runs, no other job saves into its directories: that is refused by name, across machines
+// too; a job that has ended blocks no other
+// Also: TestTwoJobsInOneDirectory (internal/checkpoint), TestWhoLives (internal/checkpoint), TestWhoStoodStill
+// (internal/checkpoint)
 func TestTwoJobsInOneDirectory(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

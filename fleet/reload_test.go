@@ -79,6 +79,10 @@ func simulated(t *testing.T, x trial.Training, c fleettest.Cluster) (weights []b
 
 // TestRunningServersLoad a checkpoint of other servers, or a saved model, while a job trains in every mode: state, counts and rows are those
 // that were saved, rows that were trained since are gone, and whoever makes the next step makes it with them, though it had fetched its rows.
+//
+// Promise: [G6] running servers load a checkpoint of any servers, a saved model, or some of its params at one point
+// between steps, with state and counts; the next steps are made with it
+// Also: TestRunningServersLoadSome, TestLoadsBesideTraining
 func TestRunningServersLoad(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -129,6 +133,11 @@ func TestRunningServersLoadSome(t *testing.T) {
 
 // TestLoadsThatFail leave everything as it was, on whichever server: a directory of nothing, of another model, of half a checkpoint, and
 // one whose parts are damaged.
+//
+// Promise: [G6] a load that fails changes nothing; one that some servers have taken, and others perhaps not, ends the
+// job; a server that comes back has it
+// Also: TestLoadsOutliveServers, TestALoadOutlivesItsWorker (internal/client), TestMessagesOfALoadComeTwice
+// (internal/client), TestLoadsGivenUp (internal/client)
 func TestLoadsThatFail(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

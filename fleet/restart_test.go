@@ -18,6 +18,9 @@ import (
 // TestWorkerRestarts has a worker of an async job die at some moment, with pushes on their way, and come back as another
 // process, under fault schedules. What it says is counted is counted once. What was on its way when it died counts once or not at
 // all, on each server, and nothing of its first life once the second has joined. FLEET_SEEDS and FLEET_SEED as above.
+//
+// Promise: [G1] pushes count once when workers die and come back, or don't, and while checkpoints are saved
+// Also: TestTheOthersGoOn, TestSavesUnderFaults
 func TestWorkerRestarts(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -263,6 +263,9 @@ func alone(t *testing.T, loss *nn.Node) *fleet.Fleet {
 
 // TestHalfALoadIsNotTrained: a process that read a part of a checkpoint before it turned out to be damaged neither trains with
 // that nor hands it on, until it has read a whole one.
+//
+// Promise: [G6] what was loaded in part is not trained, what is bad is refused
+// Also: TestBadCheckpointIsRefused
 func TestHalfALoadIsNotTrained(t *testing.T) {
 	t.Parallel()
 	good, _ := mixedCheckpoint(t, optimizer.SGD{LR: 0.1})

@@ -31,6 +31,11 @@ func unhurried(t *testing.T, mode strategy.Mode) strategy.Strategy {
 
 // TestRatesComeBack: the factor on learning rates that worker 0 has set is that of servers which are killed and come back, with or without a
 // checkpoint since, in rounds from the round on for which it was set.
+//
+// Promise: [G6] a journal restores what no other role would send again, back to the last complete checkpoint: rates,
+// those for later rounds too, lives of workers, which workers have ended; large pushes start again
+// Also: TestARateForLaterComesBack, TestAJoinOutlivesAServer, TestAnEndOutlivesAServer,
+// TestAJournalReachesBackToWhatIsWhole, TestPiecesOutliveAServer
 func TestRatesComeBack(t *testing.T) {
 	t.Parallel()
 	for _, mode := range trial.Some(t, strategy.Modes()) {

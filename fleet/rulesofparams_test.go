@@ -109,6 +109,10 @@ func eBy(rule, e optimizer.Rule) optimizer.Rule {
 
 // TestAParamsStateIsItsRules: a checkpoint's state goes to the rule that made it, param by param, or it is refused,
 // whoever reads it and how.
+//
+// Promise: [G6] state goes to the rule that made it, param by param, or is refused; a table that is saved alone goes
+// on under its own rule
+// Also: TestATableOfItsOwnRule
 func TestAParamsStateIsItsRules(t *testing.T) {
 	t.Parallel()
 	momentum, adagrad, adam := optimizer.Momentum{LR: 0.1}, optimizer.Adagrad{LR: 0.1}, optimizer.Adam{LR: 0.1}

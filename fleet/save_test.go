@@ -52,6 +52,11 @@ func TestLocalResume(t *testing.T) {
 }
 
 // TestAsyncSaveByAll has all workers save at once: the checkpoint holds what the model did at that moment.
+//
+// Promise: [G6] a cut is the same steps everywhere, saved by all or by one, beside training
+// Also: TestSaveWhereAServerHasNothing, TestSavesBesideTraining, TestWindowReached (internal/roster),
+// TestARestartedWorkerEndsItsSave (internal/server), TestLedScripts (internal/cut), TestFollowerScripts
+// (internal/cut), TestCutsOutliveEveryEnd (internal/cut)
 func TestAsyncSaveByAll(t *testing.T) {
 	t.Parallel()
 	saved := t.TempDir()
@@ -138,6 +143,9 @@ func parts(t *testing.T, dir string) []string {
 
 // TestInterruptedSaveLeavesTheOldOne leaves a part of a save that never ended beside a checkpoint: it is not read, and the
 // next save clears it away.
+//
+// Promise: [G6] a save that fails or is cut short leaves the old checkpoint, and no files
+// Also: TestFailedSavesLeaveNothing
 func TestInterruptedSaveLeavesTheOldOne(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -41,6 +41,10 @@ func showsIn(dir string) (shows float64, err error) {
 
 // TestABatchIsOneCut saves batches while others push: each show is in the checkpoint and halved, or in neither. So the shows of a checkpoint
 // are half of those before it and a whole number more, and with the last one all have been counted.
+//
+// Promise: [G6] a batch and the end of its period are one cut: each show is in both or in neither; what can't be
+// written ends no period
+// Also: TestBatchesInEveryKindOfJob, TestBatchesWhileServersComeBack
 func TestABatchIsOneCut(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

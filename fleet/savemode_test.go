@@ -132,6 +132,10 @@ func loaded(dir string, deltas ...string) (string, error) {
 
 // TestABaseAndItsDeltas: whatever is trained, shrunk and saved between, a base and its deltas are the base that is saved in the place of the
 // last one's, rows and predictions to the bits, in jobs of every kind, also when the job goes on from a checkpoint.
+//
+// Promise: [G6] a base and its deltas are the base that is saved in the last one's place, rows and predictions to the
+// bits, whatever is trained, dropped and loaded between; thresholds are the original's
+// Also: TestServingThresholds, TestEverySaveOptionActs
 func TestABaseAndItsDeltas(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -339,6 +343,9 @@ func idsIn(t *testing.T, dir, name string) []uint64 {
 }
 
 // TestDeltasAreRefused: a delta that is damaged, of another base, out of order, or given as a model is refused, by the names of both.
+//
+// Promise: [G6] a delta is read over the model that it follows and no other; a scorer takes it while it is used
+// Also: TestAScorerTakesDeltas
 func TestDeltasAreRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -411,6 +418,10 @@ func TestDeltasAreRefused(t *testing.T) {
 
 // TestADeltaLosesNothing: a delta that can't be written leaves all that it would have had to the next; weights that take the place of those
 // that were saved have no base.
+//
+// Promise: [G6] no delta loses a change: what fails leaves it to the next, also of the next job and of servers that
+// come back; a worker that dies between two servers leaves all at the same chain
+// Also: TestTheNextJobSavesDeltas, TestServingWhileServersComeBack, TestASaveThatEndsBetweenServers
 func TestADeltaLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, servers := range []int{0, 2} {

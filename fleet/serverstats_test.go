@@ -24,6 +24,10 @@ import (
 )
 
 // TestEveryServerCounterIsShown: a server counts nothing that its Stats don't show, nor do they show what is not counted.
+//
+// Promise: [G12] a server shows all that it counts, and in a job of each mode each number moves that the mode has;
+// waits say for whom they are
+// Also: TestServersShowHowTheirJobStands, TestServersShowTheLost
 func TestEveryServerCounterIsShown(t *testing.T) {
 	t.Parallel()
 	elsewhere := slices.Concat(slices.Collect(count.Keys(transport.Stats{})), slices.Collect(count.Keys(stats.Counts{})))

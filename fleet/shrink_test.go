@@ -103,6 +103,9 @@ var someDays = []fleet.ShrinkOptions{{}, {Unseen: 1}, {Decay: 0.5, MinScore: 2},
 
 // TestShrinkIsTheSameEverywhere: the same rows are dropped on any number of servers as in one process, and training goes on
 // from the same rows; all workers call it, and each day ends once.
+//
+// Promise: [G6] periods that Shrink ends are cuts too
+// Also: TestDaysOutliveServers, TestDaysUnderFaults
 func TestShrinkIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	alone := &months{days: someDays}

@@ -18,6 +18,8 @@ import (
 
 // TestSomeParamsAreSaved while a job of any kind trains, right behind a whole checkpoint of the same step: they are in the directory and no
 // others, with the weights of that moment, and a process of another kind takes them, by name alone.
+//
+// Promise: [G6] some params are saved alone, of one cut, while a job of any kind trains
 func TestSomeParamsAreSaved(t *testing.T) {
 	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {

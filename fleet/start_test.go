@@ -18,6 +18,9 @@ import (
 
 // TestAWorkerThatNeverComes: a server waits for it, and for another that was refused, as long as the strategy says, and then ends the job,
 // which names both; meanwhile its log says for whom it waits, and whom it has refused.
+//
+// Promise: [G4] a wait for workers that never start, for names that resolve late or never, and at barriers ends
+// Also: TestNamesThatResolveLate, TestANameThatNeverResolves, TestABarrierEndsWithItsContext
 func TestAWorkerThatNeverComes(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []time.Duration{40 * time.Second, 20 * time.Minute} {

@@ -82,6 +82,9 @@ func TestABarrierThatIsGivenUpBringsItsStatistics(t *testing.T) {
 
 // TestEachWorkerGoesOnWithItsOwn: a checkpoint that is made while workers have values of their own has those of each, in
 // every mode and however few bytes a message has. All have their mean at the first barrier after it.
+//
+// Promise: [G6] a job that goes on in the middle of an epoch has every worker's own moving averages
+// Also: TestAveragesAsUndisturbed (fleet/train)
 func TestEachWorkerGoesOnWithItsOwn(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

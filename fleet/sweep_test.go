@@ -34,6 +34,10 @@ func (r halting) Update(w, g, state []float32, s *optimizer.State) {
 
 // TestReadsBesideAnUpdateSeeItWholeOrNot has an evaluation read rows while an update is half made, under a rule that moves rows
 // in each step: it sees them as they were before that update, and the update finds them so.
+//
+// Promise: [G1] where a rule moves rows in steps that don't touch them, each update moves a row once, whoever reads
+// or pushes beside it
+// Also: TestSweepsBesideUpdates (internal/table)
 func TestReadsBesideAnUpdateSeeItWholeOrNot(t *testing.T) {
 	t.Parallel()
 	for name, job := range map[string]struct {

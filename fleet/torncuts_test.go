@@ -52,6 +52,10 @@ func shrinksWhole(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 
 // TestAPeriodEndsOnAllServers: server 1 is told for some time in vain to end a period that server 0 has ended, which it does as soon as it
 // can be reached; and all roles go back where that is longer than a server may be away.
+//
+// Promise: [G6] a period that Shrink ends ends on all servers, though its worker dies, messages to a server are lost,
+// or all go back
+// Also: TestAPeriodOutlivesItsWorker, TestAShrinkEndsWithItsContext
 func TestAPeriodEndsOnAllServers(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []func() strategy.Strategy{strategy.Sync, strategy.Async} {
@@ -183,6 +187,10 @@ var numberOf = regexp.MustCompile(`"number":(\d+)`)
 
 // TestAllEndOnePeriod: workers that all end a period behind a barrier end one, in every mode, while the first of them trains on already; in
 // sync, where nobody goes far, also over a network that delays messages, and however many they are.
+//
+// Promise: [G6] workers that end a period after the same barrier end one, after the next barrier the next; a load
+// takes it back
+// Also: TestPeriodsByTurns, TestAPeriodBehindALoad
 func TestAllEndOnePeriod(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -20,6 +20,8 @@ import (
 
 // TestFilesAreAsOpenAsTheUmask: what a job leaves is no more open than the umask allows, nor less, but for its journals, which are their
 // owner's alone.
+//
+// Promise: [G12] no file is more open than the umask allows, and journals are their owner's alone
 func TestFilesAreAsOpenAsTheUmask(t *testing.T) {
 	// Serial: it sets the process's umask.
 	trial.Slow(t)

@@ -53,6 +53,12 @@ func unread(err error, names []string) error {
 
 // TestAJournalThatCantBeRead: a server that is started again while a file of its journal, or of the checkpoint from which the journal goes on,
 // can't be read does not begin: nothing is removed, and once the file can be read it comes back with all that was acknowledged.
+//
+// Promise: [G6] a file that can't be read does not count as damaged: a role that needs it does not begin, reports
+// that, and changes nothing; nor does a role that removes or replaces other files
+// Also: TestACheckpointThatCantBeRead, TestUnreadableLinksKeepTheirBases (internal/checkpoint),
+// TestNobodyKnowsWhoLives (internal/checkpoint), TestACrowdedDisk (internal/journal), TestDeltasBesideWhatCantBeRead
+// (internal/modelfiles)
 func TestAJournalThatCantBeRead(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -17,6 +17,8 @@ import (
 // TestVectorsOfTheOriginal has two workers make one step by gradient descent of rate 0.1, with gradients of 0.2 and 0.4 of a
 // weight of 1, and 0.4 of a row that only worker 1 touches: the numbers of the original's modes, and ours where batches differ in
 // size.
+//
+// Promise: [G2] whole clusters fold gradients in worker order, weighted by samples, as the original does
 func TestVectorsOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -65,6 +65,10 @@ func (p *plan) dividedCells() (all []*cell) {
 
 // TestCoresAgree: each op has the same bits in values and gradients, whatever the number of cores, where it is used twice and for
 // batches of several sizes.
+//
+// Promise: [G2] ops that share a large batch out to cores have the same values, gradients, dropped elements and
+// scores on any number of them, and with calls side by side
+// Also: TestCoresTrainModels, TestCoresDrop, TestCoresScore, TestRoundsByPortions (internal/update)
 func TestCoresAgree(t *testing.T) {
 	law.Slow(t)
 	divided := map[string]bool{}

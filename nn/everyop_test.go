@@ -19,6 +19,10 @@ var examinedElsewhere = []string{"dropout"}
 
 // TestEveryOpIsExamined: every op of the package can be saved, and has its gradient compared with finite differences unless it is a
 // metric, which has none. A new op fails until its line and its row are there.
+//
+// Promise: [G2] the gradient of every op is its formula's, by finite differences; of ops of any shape at six batch
+// sizes and dimensions from 1 to 37
+// Also: TestOpsSitTheExam
 func TestEveryOpIsExamined(t *testing.T) {
 	kinds, compared := kindsOfPackage(t), kindsCompared(t)
 	if len(kinds) < 50 {

@@ -12,6 +12,8 @@ import (
 )
 
 // TestOpsSitTheExam: every op with a gradient sits the exam that a layer of one's own does, those of this run's share at all sizes.
+//
+// Promise: [G2] an example's value does not depend on other examples, and a saved op computes the same bits
 func TestOpsSitTheExam(t *testing.T) {
 	law.Slow(t)
 	all := nn.ExaminedOps()

@@ -15,6 +15,9 @@ import (
 // TestMaxRowsBounds: no more rows are computed at a time than may be, calls of few rows begin before large ones and
 // beside them, one of too many rows is computed when no other large one is, and a call whose context ends while it
 // waits takes no room.
+//
+// Promise: [G13] a scorer computes no more rows at a time than it may, small calls before large ones
+// Also: TestScorersWaitForRoom
 func TestMaxRowsBounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := gate{most: 80}

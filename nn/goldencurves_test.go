@@ -71,6 +71,9 @@ func wideDeepBatch(base uint32, k uint32, n int) batchOf {
 }
 
 // TestGoldenCurves trains the nets of PaddlePaddle's curves by plain SGD.
+//
+// Promise: [G2] PaddlePaddle's loss curves come out, in one process and by two workers
+// Also: TestGoldenCurves (optimizer/local), TestGoldenCurvesInSync (fleet)
 func TestGoldenCurves(t *testing.T) {
 	law.Slow(t)
 	var file struct {

@@ -7,6 +7,8 @@ import (
 )
 
 // TestIndex: what an index finds are the first of all items by sorted scores, whatever blocks they are computed in.
+//
+// Promise: [G2] retrieval over a table of items is exact
 func TestIndex(t *testing.T) {
 	for _, size := range [][3]int{{1, 1, 1}, {7, 3, 5}, {2500, 8, 70}, {1024, 2, 64}} {
 		items, dim, queries := size[0], size[1], size[2]

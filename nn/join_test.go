@@ -82,6 +82,10 @@ func occupied(s *Scorer) (busy []*call) {
 }
 
 // TestJoinedCallsAgree: calls that are computed together have the bits that each has alone, whatever feeds they have and however many rows.
+//
+// Promise: [G13] calls that are computed together have the bits that each has alone; an error stays with its call,
+// and a call that is given up leaves the others
+// Also: TestJoinedCallsFailAlone
 func TestJoinedCallsAgree(t *testing.T) {
 	dir := t.TempDir()
 	n := trainedToy(t, dir, toyFormat())

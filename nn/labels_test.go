@@ -18,6 +18,8 @@ var labelLosses = map[string]func(pred, label *Node) *Node{
 
 // TestLabelsOfMetrics: metrics of two classes refuse the labels that losses refuse, and a label that is NaN makes them NaN, in a fetch and of
 // their sums. What has no positive label is NaN in both, but for AUC, of which a fetch is 0.5.
+//
+// Promise: [G2] metrics of two classes refuse the labels that losses refuse, and a label that is NaN makes them NaN
 func TestLabelsOfMetrics(t *testing.T) {
 	nan := float32(math.NaN())
 	g := NewGraph(1)

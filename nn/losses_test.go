@@ -15,6 +15,10 @@ import (
 
 // TestWeightsOfNothing: examples of weight 0 do not count, whatever their loss is, and where all weigh nothing the mean
 // is 0 and trains nothing.
+//
+// Promise: [G2] examples of weight 0 and labels to ignore change no loss; what mixes the rows of a batch is joined
+// with no call
+// Also: TestIgnoredLabels, TestInBatchSoftmaxMixes
 func TestWeightsOfNothing(t *testing.T) {
 	g := NewGraph(1)
 	x, weight := g.Input("x", 1), g.Input("weight", 1)
@@ -85,6 +89,9 @@ func TestIgnoredLabels(t *testing.T) {
 
 // TestInBatchSoftmaxMixes: an output that depends on the other rows of a batch is not scored, joined or not, and ids that are looked up
 // and compared may be uint64.
+//
+// Promise: [G13] what mixes the rows of a batch is not scored in joined calls
+// Also: TestEveryOpIsOfItsRow
 func TestInBatchSoftmaxMixes(t *testing.T) {
 	g := NewGraph(1)
 	ids := g.IDs("item", 1)

@@ -198,6 +198,10 @@ func measureCases(n, classes int) map[string]scored {
 
 // TestMeasures: each is its formula; examples of whole weights count as often as they would come without; what several
 // executors count adds up to the metric of all.
+//
+// Promise: [G2] metrics of sums are their formulas, over batches and executors; a weight counts as so many examples,
+// of nothing they are told apart from 0, and none is better for a score that is NaN
+// Also: TestMeasuresOfNothing, TestScoresThatAreNaN, TestWeightsInMetrics
 func TestMeasures(t *testing.T) {
 	law.Slow(t)
 	for _, size := range [][2]int{{1, 2}, {3, 2}, {8, 5}, {40, 3}, {37, 37}} {

@@ -120,6 +120,8 @@ var options = []struct {
 var noOptions = []string{"Hit", "Sequence", "Model", "Value", "Scores", "TrainResult", "Histogram", "OpCall", "OpValue"}
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
+//
+// Promise: [G10] every option of layers, tables and training loops acts
 func TestEveryOptionActs(t *testing.T) {
 	law.Slow(t)
 	acts := map[string]bool{}

@@ -16,6 +16,10 @@ import (
 )
 
 // TestMistakesNameTheirLine: what is wrong with a graph is told with the line of the program that made the node.
+//
+// Promise: [G8] what is wrong with a graph, or with a batch for it, is told with the lines of the program that made
+// the nodes
+// Also: TestBatchesNameTheLine, TestLoadedNodesHaveNoLine
 func TestMistakesNameTheirLine(t *testing.T) {
 	for _, c := range []struct {
 		build func(g *nn.Graph)

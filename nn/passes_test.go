@@ -43,6 +43,10 @@ func TestSwappedArguments(t *testing.T) {
 }
 
 // TestNothingToTrain: parameters behind a loss to which no gradient comes make it no loss.
+//
+// Promise: [G2] a loss to which no parameter gives a gradient is refused, as is a label that is computed from
+// parameters
+// Also: TestSwappedArguments
 func TestNothingToTrain(t *testing.T) {
 	for name, loss := range map[string]func(pred, y *Node) *Node{
 		"detached":        func(pred, y *Node) *Node { return Mean(SquareError(Detach(pred), y)) },

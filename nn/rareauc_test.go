@@ -39,6 +39,11 @@ func sortedAUC(scores []float32, positive []bool) float64 {
 
 // TestAUCOfRareEvents: of 50 positive labels or more, AUC is that of the sorted scores to 1e-4, whatever the rate and however wide the
 // scores lie, counted by one executor or by two whose sums are added. The original's is far off where events are rare.
+//
+// Promise: [G2] AUC is that of the sorted scores to 1e-4, however rare the events, counted by one executor or
+// several; other AUCs say when they can't tell scores apart
+// Also: TestAUCOfSaturatedScores, TestCrowdedBuckets, TestEarlierAUC, TestOdds (internal/histogram),
+// TestBucketErrorOfOdds (internal/histogram)
 func TestAUCOfRareEvents(t *testing.T) {
 	law.Slow(t)
 	worst := 0.0

@@ -36,6 +36,9 @@ func bitsOf(x []float32) (bits []uint32) {
 
 // TestNoSkew: raw lines become the same feeds, and the same scores, by the model that was saved as by the format that training read:
 // hashes, heights, scaled numbers, fillers, separators, with a label or without.
+//
+// Promise: [G13] raw lines become the feeds, and the scores, that the format of training makes of them, scaled alike,
+// with a label or without
 func TestNoSkew(t *testing.T) {
 	header := toyFormat()
 	header.Fields = nil
@@ -127,6 +130,9 @@ func TestScoresOfUnseenIDs(t *testing.T) {
 
 // TestScorersAgree: what sixteen goroutines compute at once has the bits of a lone executor's, of batches of every size, by feeds, by lines
 // and by JSON; and a steady loop allocates its answers and no more.
+//
+// Promise: [G13] many goroutines get the bits of a lone executor, and memory is used again, a bounded amount of it
+// Also: TestScorersLetMemoryGo
 func TestScorersAgree(t *testing.T) {
 	dir := t.TempDir()
 	n := trainedToy(t, dir, toyFormat())
@@ -197,6 +203,10 @@ func TestScorersAgree(t *testing.T) {
 }
 
 // TestReloadDropsNothing: while models are saved over each other and taken up, every call is answered, by one model or the other as a whole.
+//
+// Promise: [G13] while models are saved over each other and taken up, every call is answered, by one of them as a
+// whole; deltas are taken up in order, which a scorer finds
+// Also: TestScorersTakeDeltas, TestScorersFindDeltas, TestScorersFollow
 func TestReloadDropsNothing(t *testing.T) {
 	law.Slow(t)
 	dirs := []string{t.TempDir(), t.TempDir()}

@@ -12,6 +12,10 @@ import (
 
 // TestSequenceAsksForWhatItKeeps: of an example with more ids than positions the last are looked up, counted and
 // trained, and no others.
+//
+// Promise: [G2] of an example with more ids than positions those that have none are not looked up, and values beside
+// ids have their number
+// Also: TestValuesThatDontFit
 func TestSequenceAsksForWhatItKeeps(t *testing.T) {
 	g := NewGraph(1)
 	label := g.Input("label", 1)
@@ -125,6 +129,9 @@ func TestValuesThatDontFit(t *testing.T) {
 }
 
 // TestSequenceStepsAllocateNothing: what a step of sequences needs is planned once.
+//
+// Promise: [G2] a step of layers allocates nothing; a softmax of places that are all left out is 0
+// Also: TestOpsSitTheExam, TestMaskedSoftmaxOfNothing
 func TestSequenceStepsAllocateNothing(t *testing.T) {
 	countsAllocations(t)
 	g := NewGraph(1)

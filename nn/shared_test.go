@@ -12,6 +12,10 @@ func distance(g *Graph, tower func(*Node) *Node) *Node {
 
 // TestSharedLayers: what is applied twice trains as the same operations on parameters that are written out once, and is
 // saved with them.
+//
+// Promise: [G2] a shared layer trains as the same operations on parameters that are written out once, and what it
+// can't share is refused
+// Also: TestSharedTowers, TestSharedRefuses
 func TestSharedLayers(t *testing.T) {
 	parameters := func(g *Graph) (w, b *Node) {
 		return g.Parameter(ParameterOptions{Name: "w"}, 3, 2), g.Parameter(ParameterOptions{Name: "bias"}, 2)

@@ -62,6 +62,8 @@ func (n *toy) batches(sizes ...int) []batchOf {
 
 // TestAStepMayEvaluate: an evaluation by the executor that trains, behind a step of its loop, changes no bit of what is
 // trained, though the loop has taken the next batch already.
+//
+// Promise: [G2] an evaluation between the steps of a loop, by the executor that trains, changes no bit of the model
 func TestAStepMayEvaluate(t *testing.T) {
 	sizes := []int{16, 16, 7, 32, 16, 1}
 	train := func(step func(n *toy, e *Executor) error) *keeper {

@@ -82,6 +82,8 @@ func TestScorersLetMemoryGo(t *testing.T) {
 }
 
 // TestScoresStayWhileAModelIsTrained: a scorer's model that is trained further has the scores that it was loaded with, meanwhile and afterwards.
+//
+// Promise: [G13] training a loaded model further does not change its scores
 func TestScoresStayWhileAModelIsTrained(t *testing.T) {
 	dir := t.TempDir()
 	n := trainedToy(t, dir, toyFormat())

@@ -10,6 +10,8 @@ import (
 
 // TestAdamLoopsAgree: every loop of this machine gives the bits of the portable one, for all lengths around a vector's, and
 // leaves what is beside its slices alone.
+//
+// Promise: [G2] Adam has the same bits on every processor
 func TestAdamLoopsAgree(t *testing.T) {
 	for at, loop := range adamLoops() {
 		for n := range 70 {

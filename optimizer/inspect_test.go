@@ -53,6 +53,10 @@ func (s *setter) Rate(int64) float64    { return s.rate }
 
 // TestPointersAreRefused: a pointer in a rule is another type than the one that trainers know, and prints as an address. It is refused wherever it
 // hides, with what to write.
+//
+// Promise: [G8] rules, schedules and initializers that processes could not compare, or that would do nothing, are
+// refused
+// Also: TestEveryCheckerIsAsked, TestDecoratorChecks, TestWrongNumbersAreRefused
 func TestPointersAreRefused(t *testing.T) {
 	rate, sgd := 0.1, optimizer.SGD{LR: 0.1}
 	by := func(r optimizer.Rule) optimizer.Rule {

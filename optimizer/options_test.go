@@ -117,6 +117,9 @@ func math1(n int64) float64 { return 1 / float64(n+1) }
 func math2(n int64) float64 { return 2 / float64(n+2) }
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
+//
+// Promise: [G10] every option of rules, clips, schedules, initializers and entries acts
+// Also: TestZeroIsTheDefault
 func TestEveryOptionActs(t *testing.T) {
 	law.Slow(t)
 	acts := map[string]bool{}

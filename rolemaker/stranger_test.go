@@ -15,6 +15,10 @@ func readers(env vars) map[string]rolemaker.RoleMaker {
 
 // TestStrangersAreRefused: a process that a launcher has started as one of several never trains alone, and says what it saw: any role maker
 // refuses it, or FromEnvironment reads it and the others refuse it.
+//
+// Promise: [G8] a process that another launcher started as one of several, and variables whose names are nearly
+// right, are refused
+// Also: TestOneOfOneIsAlone, TestMistypedNames, TestMistypedVariables (fleet)
 func TestStrangersAreRefused(t *testing.T) {
 	const kubeflow = `{"cluster":{"ps":["ps-0:2222"],"worker":["worker-0:2222","worker-1:2222"]},"task":{"type":"worker","index":1}}`
 	for name, c := range map[string]struct {

@@ -19,6 +19,8 @@ import (
 const testBound = 9 << 20
 
 // TestExam has every transport of the house sit the exam, bare and compressed.
+//
+// Promise: [G3] transports keep one contract
 func TestExam(t *testing.T) {
 	law.Slow(t)
 	sockets := socketNames(t)

@@ -214,6 +214,9 @@ func TestHalfSent(t *testing.T) {
 }
 
 // TestRestartedServer replaces a server between two calls; the connection that was kept is dead, and must not be used.
+//
+// Promise: [G5] connections outlive a server that restarts
+// Also: TestMemoryWaitsForServe
 func TestRestartedServer(t *testing.T) {
 	tr, serving := &transport.FastHTTP{}, &transport.FastHTTP{}
 	l, err := serving.Listen("127.0.0.1:0")
@@ -318,6 +321,9 @@ func TestProxiesAreIgnored(t *testing.T) {
 }
 
 // TestSilentConnections opens connections that say nothing, or half of something; Close must not wait for them.
+//
+// Promise: [G4] a wait for a connection, or for room for messages, ends
+// Also: TestStalledClient, TestTrickle, TestSlowHeads, TestServerHoldsNoMore, TestBusy, TestCallsWaitForRoom
 func TestSilentConnections(t *testing.T) {
 	dir := certificates(t)
 	for name, tr := range map[string]*transport.FastHTTP{"plain": {}, "tls": {TLSDir: dir, Logger: quietLogger()}} {

@@ -14,6 +14,9 @@ import (
 
 // TestForeignServers: what answers in place of a gofleet server is called that, in a line, and not asked again unless it is a proxy that waits for
 // its server.
+//
+// Promise: [G8] servers of other programs, addresses that can't be had, and damage on the way are errors that say so
+// Also: TestOtherProtocols, TestListenFails, TestEveryFlippedBitIsSeen, TestCutMessages
 func TestForeignServers(t *testing.T) {
 	page := "<!DOCTYPE html><html><body>" + strings.Repeat("<p>It works!</p>\n", 300) + "</body></html>"
 	for name, c := range map[string]struct {

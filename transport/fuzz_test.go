@@ -18,6 +18,10 @@ const fuzzLimit = 1 << 16
 
 // FuzzEnvelope gives a compressed listener and a compressed client any bytes at all; where they claim a checksum, also with the
 // right one, so that damage is not the only thing that is found.
+//
+// Promise: [G7] no connection, envelope or misbehaving peer panics a process, or makes it allocate more than its
+// bound
+// Also: FuzzConnection, FuzzAnswer, TestBomb, TestDecodedBytesAreBounded, TestBadServers, TestStrangers
 func FuzzEnvelope(f *testing.F) {
 	f.Add([]byte(envelope(0, 0, 3, 1, 2, 3)))
 	f.Add([]byte(envelope(255, 1, 2, 'n', 'o')))

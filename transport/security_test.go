@@ -64,6 +64,10 @@ func wantWaysOut(t *testing.T, what string, err error) {
 }
 
 // TestPlaintextStaysHere holds the rule on plaintext against every kind of address; 192.0.2.1 belongs to nobody.
+//
+// Promise: [G12] no plaintext leaves the machine, whatever a name resolves to; a unix socket is its owner's alone;
+// proxies of the environment are never used
+// Also: TestLocalhostByName, TestSocketFile, TestProxiesAreIgnored
 func TestPlaintextStaysHere(t *testing.T) {
 	for name, tr := range map[string]*transport.FastHTTP{"bare": {}, "with a token": {Token: "secret"}} {
 		for _, endpoint := range []string{":0", "0.0.0.0:0", "[::]:0"} {
@@ -109,6 +113,10 @@ func TestLocalhostByName(t *testing.T) {
 
 // TestStrangers has clients and servers meet that do not trust each other. No request may reach the handler, whatever its
 // size, and the error must say that it was a refusal.
+//
+// Promise: [G12] strangers, wrong tokens, expired certificates and old TLS are refused, and nothing of theirs is
+// served
+// Also: TestOwnTLS, TestExpired
 func TestStrangers(t *testing.T) {
 	law.Slow(t)
 	ours, theirs := certificates(t), certificates(t)
@@ -265,6 +273,8 @@ func TestWriteDir(t *testing.T) {
 	}
 }
 
+// Promise: [G12] the environment configures security, in the same way for every process
+// Also: TestInsecure
 func TestFromEnv(t *testing.T) {
 	dir := certificates(t)
 	for _, c := range []struct {

@@ -48,6 +48,10 @@ func TestHalfBodies(t *testing.T) {
 
 // TestAnnouncedBytesTakeNoRoom has strangers announce a megabyte each, many times what the server holds, and stop after 30 kB: others
 // are served meanwhile. There is room for two requests, since a client has its answer a moment before the server counts the first as done.
+//
+// Promise: [G12] what a stranger announces or packs small takes no room and next to no memory before it has shown a
+// frame of this job; every body has a deadline
+// Also: TestHalfBodies, TestScreen, TestMixedCodecs, TestAnnouncement, TestInFlight
 func TestAnnouncedBytesTakeNoRoom(t *testing.T) {
 	law.Slow(t)
 	server := &transport.FastHTTP{MaxInFlight: 10 * mb}
@@ -70,6 +74,9 @@ func TestAnnouncedBytesTakeNoRoom(t *testing.T) {
 }
 
 // TestRefusedRequestsEndConnections: who was refused, by the transport or by the handler as no client of its, keeps no connection.
+//
+// Promise: [G12] refused clients keep no connection, and the log says why, at intervals and without tokens
+// Also: TestRefusalsAreLogged
 func TestRefusedRequestsEndConnections(t *testing.T) {
 	server := &transport.FastHTTP{MaxMessage: 1000, Cluster: "day", Logger: quietLogger()}
 	stranger := func(req []byte, reply *transport.Reply) {
@@ -101,6 +108,9 @@ func TestRefusedRequestsEndConnections(t *testing.T) {
 }
 
 // TestStrangersMakePlace: who has been served nothing gives up its place to newcomers, and who has keeps it; the log says so.
+//
+// Promise: [G12] connections are bounded in number and end when nothing is asked on them, strangers' first
+// Also: TestFirstRequestsAreBounded, TestEveryFieldActs
 func TestStrangersMakePlace(t *testing.T) {
 	var log lines
 	endpoint, calls := start(t, &transport.FastHTTP{MaxConns: 4, Logger: slog.New(slog.NewTextHandler(&log, nil))}, "127.0.0.1:0")

@@ -33,6 +33,10 @@ type hashed struct {
 
 // TestIDsAreThoseOfLines: what is hashed of a file has the ids that lines of JSON and CSV with the same values have, whatever the type;
 // floating point numbers too where HashNumbers says how they are written, however lines write them.
+//
+// Promise: [G13] ids of what is hashed of a Parquet file are those of the same values in lines, of every type; pages
+// that would be read wrong are refused
+// Also: TestPagesThatAreReadWrong, TestDescriptionsOfOtherRules (dataset)
 func TestIDsAreThoseOfLines(t *testing.T) {
 	rows := []hashed{{Text: "3.0"}, {math.MaxUint32, math.MaxUint64, math.MinInt32, math.MinInt64, 1 << 63, new(uint32(3e9)), "a", true, 0.1, 0.1, new(3.0)},
 		{3e9, 1<<63 + 7, 7, 7, 1 << 63, new(uint32(1)), "07", false, 3, 1e300, new(-2.5)}, {1, 1, -1, -1, 1, nil, "", true, 1e-7, 1 << 60, new(1e21)}}

@@ -137,6 +137,8 @@ func TestFiles(t *testing.T) {
 
 // TestScale: rows of a file are those of the same numbers as JSON lines, scaled alike, also where they are missing; the format of such lines
 // is what a model is saved with that a file has trained.
+//
+// Promise: [G13] rows of a Parquet file are those of its values as JSON lines, scaled alike
 func TestScale(t *testing.T) {
 	scaled := []dataset.CSVColumn{
 		{Column: dataset.Floats("dense", 3), Fields: []string{"distance", "temp", "late"}, Missing: "0",

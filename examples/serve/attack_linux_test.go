@@ -160,6 +160,9 @@ const patience = 750 * time.Millisecond
 // TestUnderAttack: large requests that come together, every one of which is legal, and bodies that stop in the middle,
 // take a bounded amount of memory, and a client of one row is answered all the time, nearly as soon as before and after,
 // and as by another process beside, which nobody attacks.
+//
+// Promise: [G13] large requests that come together, and bodies that stop in the middle, take a server 300 MB at most,
+// and others are answered meanwhile
 func TestUnderAttack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long, and -short is given")

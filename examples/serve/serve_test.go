@@ -144,6 +144,8 @@ func (s server) ask(client *http.Client, path, kind, body string) (r reply, err 
 
 // TestServed: rows are scored over HTTP as the executor that trained scores them, raw lines and JSON alike; what makes no sense is refused;
 // and while models are saved into the directory every request is answered, by one model as a whole, until the last one when it ends.
+//
+// Promise: [G13] a served model computes what was trained over HTTP too, from a job's saves until the server ends
 func TestServed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "model")
 	want := [][]float32{trained(t, dir, 1)}

@@ -15,6 +15,9 @@ import (
 
 // TestCerts: a directory that the command made lets two processes talk by TLS, is for the hosts that were named, for as long as was
 // said, and is never replaced.
+//
+// Promise: [G12] one command makes the certificates
+// Also: TestCertsRefused
 func TestCerts(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tls")

@@ -83,6 +83,10 @@ func serves(t *testing.T, server *transport.FastHTTP) (endpoint string, asked *[
 
 // TestDoctorAsksPeers: a server is asked for a sign of life alone; who is no gofleet server, or of another cluster, or has another token
 // is missing; who isn't there yet is noted.
+//
+// Promise: [G12] `fleetrun doctor` joins no job: a server is asked for a sign of life, which it refuses; and it shows
+// no secret
+// Also: TestScripts
 func TestDoctorAsksPeers(t *testing.T) {
 	// Serial: it sets variables of the environment.
 	endpoint, asked := serves(t, &transport.FastHTTP{Token: "sesame", Cluster: "blue"})

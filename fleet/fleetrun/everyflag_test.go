@@ -11,6 +11,9 @@ import (
 
 // TestEveryFlagActs holds each flag to what it makes of a job: the plan with it and without, an error of its own, or a script of
 // TestScripts that runs programs with it. A new flag has none, and fails.
+//
+// Promise: [G10] every flag of the command lines acts
+// Also: TestEveryFlagActs (fleet/train)
 func TestEveryFlagActs(t *testing.T) {
 	t.Parallel()
 	const counts = "--server_num=1 --worker_num=2"

@@ -55,6 +55,9 @@ var goPlaces = sync.OnceValues(func() (places map[string]string, err error) {
 
 // TestScripts runs whole jobs as processes. The commands of the scripts are in harness_test.go, what roles can be told to do
 // in role_test.go.
+//
+// Promise: [G5] processes end with their job
+// Also: TestKeeper, TestKeeperNeverChangesItsMind
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -76,6 +76,10 @@ func (m *movable) move(to string) {
 // TestAServerIsReplaced: a server stands still (SIGSTOP), another process comes back from its journal where no lock
 // keeps it out, and the first goes on (SIGCONT) while both live. It ends by itself, and the job comes to the weights of
 // one that nobody disturbed, bit for bit.
+//
+// Promise: [G6] a server goes on elsewhere with its volume while its first process lives and no lock reaches both:
+// each writes files of its own life, and loses nothing by the other
+// Also: TestAServerIsReplaced (fleet), TestLives (internal/journal), TestChained (internal/journal)
 func TestAServerIsReplaced(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -43,6 +43,8 @@ func TestOneScreenShowsWhatComesFirstFirst(t *testing.T) {
 
 // TestTwoInOneLogDirectory: a second fleetrun whose logs would replace those of one that runs is refused by the first one's name; behind it, or
 // when that was killed, the next begins.
+//
+// Promise: [G8] a second fleetrun with the log directory of one that runs is refused
 func TestTwoInOneLogDirectory(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

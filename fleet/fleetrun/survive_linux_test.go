@@ -25,6 +25,8 @@ import (
 // TestAJobSurvives kills a role of a real job with kill -9 when its second epoch has ended: fleetrun starts all again, they go on behind
 // an epoch that all had ended, and come to the weights of a job that nobody disturbed, bit for bit. A server with a journal is started
 // again alone, and the others never notice. So is a worker of mode async, which goes on behind what it had pushed.
+//
+// Promise: [G5] a job of real processes survives kills of its roles under fleetrun's flags
 func TestAJobSurvives(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -97,6 +99,8 @@ func undisturbed(t *testing.T, bin string) survived {
 // TestAMachineIsLost kills a machine's fleetrun, and with it the machine's worker, in the middle of a job in sync that saves checkpoints, and
 // types its command again: the roles of the other machine go back in their processes, and all come to the weights of a job that nobody
 // disturbed, bit for bit.
+//
+// Promise: [G5] a job in sync goes back to its last checkpoint within its processes when a worker's machine is lost
 func TestAMachineIsLost(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

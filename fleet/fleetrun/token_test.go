@@ -3,6 +3,8 @@ package main
 import "testing"
 
 // TestOwnToken: a job has a token of its own where it is whole, on loopback and unprotected, and no two have the same.
+//
+// Promise: [G12] a job of fleetrun on loopback has its own secret token
 func TestOwnToken(t *testing.T) {
 	t.Parallel()
 	here := []endpoint{{"127.0.0.1", "1"}, {"127.0.0.1", "2"}}

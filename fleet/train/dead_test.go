@@ -16,6 +16,8 @@ import (
 
 // TestADeadModelIsTold: one warning of a job whose model predicts the same for all test rows, or 0 and 1 alone and wrongly, by the worker
 // that leads; none of models that learn, or that are right.
+//
+// Promise: [G2] a model that predicts the same for all rows is reported once; one that learns, or is right, is not
 func TestADeadModelIsTold(t *testing.T) {
 	// Serial: it takes over the process's log.
 	defer slog.SetDefault(slog.Default())

@@ -356,6 +356,11 @@ func (d mortal) counts(t *testing.T, dir string) (all []float64) {
 // TestDeathsInTheLoop: single workers die at any place of the loop and come back after a while, or never before the job's end. The job ends
 // with every epoch evaluated once, its rate, its end and its best model are what its evaluations say, and each sample has
 // counted as often as there are epochs: exactly where workers go in step, but for those of a worker that the others go on without.
+//
+// Promise: [G6] evaluations are of all test rows, whichever workers live
+//
+// Promise: [G6] when single workers die anywhere in the loop, the job ends with each epoch evaluated, the rate, end
+// and best model that its evaluations say, and each sample counted as often as its mode promises
 func TestDeathsInTheLoop(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -45,6 +45,9 @@ func effect(t *testing.T, change func(j *train.Job)) string {
 
 // TestEveryFieldActs: each field of a job and of the hooks that come with the package makes a difference to a job. A new one has no case
 // here, and fails.
+//
+// Promise: [G10] every option of jobs and their hooks acts
+// Also: TestHooksAreCalled
 func TestEveryFieldActs(t *testing.T) {
 	// Serial: it sets variables of the environment.
 	trial.Slow(t)

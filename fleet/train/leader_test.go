@@ -23,6 +23,8 @@ import (
 )
 
 // TestHooksOutliveAWorker: whichever worker dies, the rate goes on falling, the best model is saved, and the history is written.
+//
+// Promise: [G6] whichever worker dies, the rate goes on falling, and the best model and the history are written
 func TestHooksOutliveAWorker(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -78,6 +78,10 @@ func many(t *testing.T, size [2]int, epochs int, out, checkpoints, best string) 
 
 // TestHooksBehindALongHistory: a job that is started again, of which a checkpoint has no room for all evaluations, decides as one that was
 // not disturbed: rate, stop, the best model and what was counted are the same; and so is its history, which is read back from its file.
+//
+// Promise: [G6] where a history is longer than checkpoints have room for, hooks decide alike, examples are counted
+// on, and the history and its best evaluations are read back from its file
+// Also: TestTheBestOutlivesALongHistory
 func TestHooksBehindALongHistory(t *testing.T) {
 	t.Parallel()
 	trial.Long(t)
@@ -180,6 +184,10 @@ func TestTheModelIsTheBest(t *testing.T) {
 }
 
 // TestTheBestModelIsWhatWasMeasured: others don't train on while it is saved.
+//
+// Promise: [G6] a model that is saved for an evaluation is the one that was measured, whoever trains on; a job that
+// stops since it gets no better leaves the best one's, and the last step's checkpoint
+// Also: TestTheModelIsTheBest
 func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -127,6 +127,8 @@ func joins(t *testing.T, o Options) (n int) {
 
 // TestRestsGrow: what has sent a role back may last, as a full disk does, so that a role whose runs are short rests longer before each next
 // one, but not for as long as others wait for it.
+//
+// Promise: [G6] a role that goes back again soon rests longer each time, up to a minute
 func TestRestsGrow(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -42,6 +42,9 @@ func (a again) String() string {
 // TestRolesBehindTheEndOfTheirJob are started again in every order. Where nothing is left to do, a worker that no server answers ends
 // well in half a minute, and a server to which no worker comes when a start has to be over. Whatever has more to do, or is only slow,
 // waits as at a start.
+//
+// Promise: [G5] a role of a job that is over, started again, ends with 0 where nothing is left to train, else with 1
+// Also: TestAWorkerBehindTheEndOfItsJob
 func TestRolesBehindTheEndOfTheirJob(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -47,6 +47,9 @@ func (d drawn) replay(history []train.Evaluation) replayed {
 
 // TestHooksFollowTheHistory: in every mode a job that is stopped anywhere and goes on evaluates where an undisturbed one does,
 // and its rate, its end and its best model are what all of its evaluations say.
+//
+// Promise: [G6] in modes that are not in step a job that goes on evaluates where an undisturbed one does, and its
+// rate, end and best model are what all its evaluations say
 func TestHooksFollowTheHistory(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -30,6 +30,10 @@ import (
 
 // TestAJobGoesOn: a job that ends in the middle of an epoch and is started again has the history, to the last bit, of one that was not
 // disturbed; hooks that look back at it decide alike, and the program's own bytes are there.
+//
+// Promise: [G6] a job that goes on has the history and picture of an undisturbed one, but for the train loss of an
+// epoch that it resumed in the middle: that is of the rows since
+// Also: TestCurvesGoOn
 func TestAJobGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{0, 1}, {2, 2}, {0, 2}} {
@@ -316,6 +320,10 @@ func TestEvaluateIsOfAllWorkers(t *testing.T) {
 }
 
 // TestPredict: the lines are those of one process, in the rows' order, whoever computed them.
+//
+// Promise: [G13] predictions of a file come in its rows' order, one for each, by any number of workers, past bad
+// lines too; by a saved model without a job, alone and by collective workers
+// Also: TestPredictPassesOverBadLines, TestASavedModelPredicts
 func TestPredict(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -163,6 +163,8 @@ func TestSignalsAreStatuses(t *testing.T) {
 
 // TestWhatWaitsInVainIsStartedAgain: a worker of a job in sync is killed, and nobody starts it again. The others go back to the checkpoint,
 // wait for it until StartTimeout, and end with the status by which all roles are started again.
+//
+// Promise: [G5] roles that wait in vain for a dead worker to come back end with 75 after StartTimeout
 func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -346,6 +348,8 @@ func TestAFileThatIsNamedTwice(t *testing.T) {
 
 // TestTwoJobsInOneOutputDirectory: a second job with the output directory of one that runs is refused when it begins, by the name of the
 // first, which leaves its results; behind that the second may begin. One directory for checkpoints and results is one job's own.
+//
+// Promise: [G8] a second job with the output directory of one that runs is refused
 func TestTwoJobsInOneOutputDirectory(t *testing.T) {
 	t.Parallel()
 	kindsOfJobs(t, func(mode string, servers int) {

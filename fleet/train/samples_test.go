@@ -184,6 +184,9 @@ func (l *ledger) lives(ctx context.Context, f *fleet.Fleet) error {
 // TestEachSampleCounts: a worker is killed in the middle of an epoch, and the others end that one and more without it. What it had not trained
 // is trained by its next life, when that comes, or by another process when all else is done, or when all are started again: each sample
 // counts as often as the epochs say, but for what was on its way when the worker was killed.
+//
+// Promise: [G6] no epoch is over in a checkpoint while a worker that was lost has some of it left: a job that is
+// started again trains that, and nothing twice
 func TestEachSampleCounts(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -265,6 +268,8 @@ func (l *ledger) check(t *testing.T) {
 }
 
 // TestWhatIsShort: where nobody can train what a worker had left, a job that has ended says how many samples that are.
+//
+// Promise: [G5] a program of fleet/train that ends short says how many samples were not trained
 func TestWhatIsShort(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

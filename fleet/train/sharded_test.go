@@ -156,6 +156,10 @@ func TestServersEndWithARefusedJob(t *testing.T) {
 }
 
 // TestDifferentRowsAreRefused: workers that have different rows end when the job begins, all of them, and say which has what.
+//
+// Promise: [G9] workers with different rows are refused, all of them, unless each has its own (Job.Sharded): then
+// each row counts once an epoch, in every kind of job, also of one that goes on
+// Also: TestEachWorkerHasItsOwnRows
 func TestDifferentRowsAreRefused(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

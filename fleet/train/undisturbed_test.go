@@ -185,6 +185,9 @@ func (d drawn) play(t *testing.T, servers int, dir string, stops bool) (got last
 
 // TestStoppedBehindItsEnd: a job that is stopped right behind the evaluation by which it ends early goes on with the batch that it had read
 // ahead there, as one that was not disturbed does.
+//
+// Promise: [G6] a job in step that is stopped anywhere has the history, the end, the rate and the best model of one
+// that was not disturbed; `FLEET_SEEDS` says how many are drawn
 func TestStoppedBehindItsEnd(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

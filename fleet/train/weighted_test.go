@@ -17,6 +17,8 @@ import (
 
 // TestWeightedLossesOfManyBatches: an evaluation of a weighted mean is Σ w·x / Σ w over the rows of all batches and workers, whatever each
 // batch weighs, and NaN where nothing does; a mean beside it is that of examples.
+//
+// Promise: [G2] a weighted loss is evaluated over all rows as one batch would be
 func TestWeightedLossesOfManyBatches(t *testing.T) {
 	t.Parallel()
 	const rows = 5000

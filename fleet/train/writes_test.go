@@ -34,6 +34,8 @@ var writes = []string{"out/curves.svg", "out/history.csv", "out/calibration.svg"
 
 // TestOneFailedWriteEndsNoJob: whatever a job writes, one write of it that fails, or whose answer is lost, ends neither training nor the
 // job: it says which, and everything is there in the end.
+//
+// Promise: [G6] no failed write of what describes a job ends it
 func TestOneFailedWriteEndsNoJob(t *testing.T) {
 	// Serial: it takes over the process's log.
 	trial.Slow(t)
@@ -96,6 +98,8 @@ func TestOneFailedWriteEndsNoJob(t *testing.T) {
 
 // TestASlowStoreStopsNoTraining: where each request takes 4 s, steps go on at their pace while checkpoints are written, and at the end
 // of an epoch they wait for two seconds at most; a line says what they have waited for.
+//
+// Promise: [G6] a slow store stops no training
 func TestASlowStoreStopsNoTraining(t *testing.T) {
 	// Serial: it takes over the process's log.
 	trial.Slow(t)
@@ -156,6 +160,8 @@ func TestASlowStoreStopsNoTraining(t *testing.T) {
 
 // TestForeignFilesStay: files of others in every directory that a job writes stay there, and end neither the job nor its
 // checkpoints; each is told of at most once.
+//
+// Promise: [G6] files of others in a job's directories stay, and end nothing
 func TestForeignFilesStay(t *testing.T) {
 	// Serial: it takes over the process's log.
 	trial.Slow(t)

@@ -14,6 +14,9 @@ func set(t time.Time, d time.Duration) time.Time {
 }
 
 // TestWallClock sets the wall clock by an hour, either way, and it makes no difference.
+//
+// Promise: [G12] no clock that is set and no pause of a process makes others silent
+// Also: TestSleep (internal/client, internal/server)
 func TestWallClock(t *testing.T) {
 	real, step := time.Now(), time.Duration(0)
 	c := NewClock(time.Minute, func() time.Time { return set(real, step) })

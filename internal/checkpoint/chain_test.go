@@ -143,6 +143,10 @@ func (c *chained) taken(t *testing.T, dir string, servers int) (all []string, er
 // TestChainsAreWhole: what is loaded from a chain is, to the bits, what is loaded from a whole checkpoint of the same moment, by any number
 // of servers, of rows and ids that wait, under every kind of rule, behind saves that failed and days that ended; and everything that
 // stays can be loaded.
+//
+// Promise: [G6] a checkpoint that has only what has changed since the one before has, with that, the very bits of a
+// whole one, of rows and of ids that wait, on any servers
+// Also: TestAJobGoesOnFromADelta (fleet)
 func TestChainsAreWhole(t *testing.T) {
 	law.Slow(t)
 	rules := map[string]optimizer.Rule{"SGD": optimizer.SGD{LR: 0.1}, "Adam": optimizer.Adam{LR: 0.1}, "dense Adam": optimizer.Adam{LR: 0.1, Dense: true}}
@@ -205,6 +209,10 @@ func (c *chained) checkAll(t *testing.T, round int) {
 }
 
 // TestDeltasAreSmall: of a table of which one row in a hundred changes, a checkpoint has little more than these.
+//
+// Promise: [G6] the bytes of a delta checkpoint are in proportion to the rows that changed; after a failure, or
+// dropped rows, a whole one follows
+// Also: TestWholeOnesFollowFailures
 func TestDeltasAreSmall(t *testing.T) {
 	c := newChained(t, t.TempDir(), optimizer.Adam{LR: 0.1}, 1)
 	free, ids := c.servers[0].Tables[2], make([]uint64, 20_000)
@@ -311,6 +319,10 @@ func TestTornLinks(t *testing.T) {
 }
 
 // TestPinnedChainsStay: the last one, and one that was pinned, with all that they are based on, and no others.
+//
+// Promise: [G6] what a checkpoint is based on stays as long as it does; without that it does not count, and neither
+// does what is based on it, whatever a crash has left
+// Also: TestTornLinks, TestBasesLieBeside, TestEveryCrashOfAChain
 func TestPinnedChainsStay(t *testing.T) {
 	law.Slow(t)
 	r := rand.New(rand.NewPCG(1, 5))

@@ -103,6 +103,11 @@ func flat(all []*table.Store) []float32 {
 }
 
 // TestResharding saves with any number of servers and loads with any other.
+//
+// Promise: [G6] a checkpoint has all parts or is refused; damage, other models and missing parts are refused; any
+// number of servers may read it
+// Also: TestCommitRemovesOthers, TestCommitWantsEveryPart, TestLoadRefusesDamage, TestManifestWithAFlippedBit,
+// TestOtherModelsAreRefused, TestMissingPartIsDamage, TestCountsAreKept
 func TestResharding(t *testing.T) {
 	for from := 1; from <= 4; from++ {
 		dir, job := t.TempDir(), trained(t, from)
@@ -212,6 +217,8 @@ func TestPartsLieBesideTheManifest(t *testing.T) {
 }
 
 // TestACheckpointOfAnotherVersion is refused with both versions, by load and by a series, which skips and removes only what is torn.
+//
+// Promise: [G6] a checkpoint of another version is refused with both versions, and stays as it is
 func TestACheckpointOfAnotherVersion(t *testing.T) {
 	root := t.TempDir()
 	s, _ := newSeries(root, 2)

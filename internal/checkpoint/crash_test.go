@@ -278,6 +278,10 @@ func commit(t *testing.T, dir string, step int64) {
 // TestEveryCrashOfASeries stops a job at every operation of three checkpoints, of which the last and a pinned one stay: whatever the
 // process or the machine loses, the newest that was acknowledged is found and loads, every other is whole or said to be torn, and what
 // was pinned is whole.
+//
+// Promise: [G6] at whatever operation a process or a machine stops, losing any of what no sync made durable, what was
+// acknowledged last is found, or what followed it; whatever else is there is whole or said to be torn
+// Also: TestEveryCrashOfASave
 func TestEveryCrashOfASeries(t *testing.T) {
 	law.Slow(t)
 	r := remember(t)
@@ -471,6 +475,9 @@ func discard(dir string, m Manifest) (err error) {
 
 // TestDisksThatFail has every operation of a checkpoint fail, once and from then on, for every reason: the ones before stay, the error names
 // the file and the cause, and on a disk that works again the next is made and nothing is left of those that failed.
+//
+// Promise: [G6] whichever operation a disk refuses, full, read-only or broken: the ones before stay, the error names
+// file and cause, and the next leaves nothing of what failed
 func TestDisksThatFail(t *testing.T) {
 	law.Slow(t)
 	full, readOnly, broken := errors.New("no space left on device"), errors.New("read-only file system"), errors.New("input/output error")

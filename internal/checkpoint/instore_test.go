@@ -21,6 +21,11 @@ import (
 
 // TestEveryCrashOfASeriesInAStore is TestEveryCrashOfASeries where each put and each removal is one operation: behind any of them the newest
 // checkpoint that was acknowledged is found and loads, and what was pinned is whole.
+//
+// Promise: [G6] a crash leaves the newest acknowledged save in a store too, where each put and removal is one
+// operation, and each request may fail, hang, or be done and not answered
+// Also: TestEveryCrashOfASaveInAStore, TestStoresThatFail, TestDamageInAStore (internal/modelfiles),
+// TestEveryCrashOfAModelInAStore (internal/modelfiles)
 func TestEveryCrashOfASeriesInAStore(t *testing.T) {
 	law.Slow(t)
 	m := storetest.NewMemory()
@@ -173,6 +178,10 @@ func failsAt(t *testing.T, at int, always bool, what string, fault storetest.Fau
 
 // TestTwoJobsInAStore: a directory is refused while its holder's number grows, free at once when it was given back, and free after a while
 // when its holder says nothing; that one finds out before it commits.
+//
+// Promise: [G6] of two jobs in one directory of a store the second is refused by name, until the first gives it back,
+// or says nothing for 20 s; then the first commits nothing any more
+// Also: TestTwoWritersOfOneManifest
 func TestTwoJobsInAStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := storetest.NewMemory()
@@ -419,6 +428,8 @@ func TestClaimsEndInTime(t *testing.T) {
 }
 
 // TestStoresWithoutConditions are refused before anything is saved there.
+//
+// Promise: [G6] a store without conditional writes is refused
 func TestStoresWithoutConditions(t *testing.T) {
 	m := storetest.NewMemory()
 	dir := storetest.Mount(t, careless{m}) + "/job"

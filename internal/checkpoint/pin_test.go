@@ -12,6 +12,9 @@ import (
 )
 
 // TestPinnedCheckpointsStay beside the last ones, until they are unpinned; what is not whole can't be pinned.
+//
+// Promise: [G6] a pinned checkpoint stays, even if it is pinned while it is being removed
+// Also: TestPinOrRemove, TestPin (fleet/fleetrun)
 func TestPinnedCheckpointsStay(t *testing.T) {
 	s, said := newSeries(t.TempDir(), 2)
 	dir := func(name string) string { return filepath.Join(s.Dir, name) }

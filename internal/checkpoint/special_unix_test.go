@@ -12,6 +12,9 @@ import (
 
 // TestPartsAreRegularFiles puts pipes, devices and directories in the places of a checkpoint's files: a load says so at once, where
 // it would wait for a writer, or read for ever. A file of another size is one too, whatever it holds.
+//
+// Promise: [G12] a file in the place of a checkpoint's or model's that is no regular one is refused at once
+// Also: TestModelsAreRegularFiles (internal/modelfiles)
 func TestPartsAreRegularFiles(t *testing.T) {
 	for what, put := range map[string]func(name string) error{
 		"a named pipe": func(name string) error { return syscall.Mkfifo(name, 0o600) },

@@ -38,6 +38,9 @@ func saveModel(t *testing.T, dir string) {
 
 // TestExamineFindsEveryDamage: what was saved is whole; with any of its files cut, changed, gone or swapped with another it is not, and
 // the file is named.
+//
+// Promise: [G6] `fleetrun verify` finds damage in any file, of checkpoints and models, and a weight that no part has
+// Also: TestExamineCountsWeights, TestVerify (fleet/fleetrun)
 func TestExamineFindsEveryDamage(t *testing.T) {
 	for what, save := range map[string]func(dir string){
 		"checkpoint": func(dir string) { save(t, dir, "a", trained(t, 2)) },

@@ -17,6 +17,9 @@ import (
 
 // TestWorkersFirst starts a worker ten seconds before the second server: it says every three seconds whom it waits for, and
 // then goes on.
+//
+// Promise: [G5] workers start first, servers late; a worker stops before others start
+// Also: TestNoConnectionStays, TestStopBeforeTheOthersStart (fleet)
 func TestWorkersFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
@@ -41,6 +44,9 @@ func TestWorkersFirst(t *testing.T) {
 }
 
 // TestServersNeverCome waits in vain: the error comes on time and names who is missing, and nobody else.
+//
+// Promise: [G4] a wait for servers that never start, or accept requests and never answer, ends and names them
+// Also: TestCall, TestHalfOpenServers
 func TestServersNeverCome(t *testing.T) {
 	tests := map[string]struct {
 		serve  []int

@@ -18,6 +18,8 @@ import (
 
 // TestAnEndedSaveHoldsUpNobody: the context of a save ends when all servers hold pushes, and server 0 can't be asked for
 // anything more. The caller is free when it has been told for a heartbeat; others push when server 0 has the word.
+//
+// Promise: [G6] a save whose context has ended holds no worker up, as soon as server 0 can be reached
 func TestAnEndedSaveHoldsUpNobody(t *testing.T) {
 	const patience = time.Second
 	for _, silence := range []time.Duration{8 * time.Second, time.Minute} { // less and more than a worker may be silent

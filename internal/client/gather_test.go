@@ -10,6 +10,9 @@ import (
 )
 
 // TestLargeGathers gathers more than a message holds, by workers that give little, nothing and much: each has what all gave.
+//
+// Promise: [G12] gathers of any size travel in frames, and have all of a worker's part or nothing
+// Also: TestLargeGathersOfTheDead
 func TestLargeGathers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := strategy.Async()

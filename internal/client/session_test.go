@@ -154,6 +154,8 @@ func TestEvaluationBringsNothingToLife(t *testing.T) {
 }
 
 // TestWrongStepsStayHere refuses steps that do not fit the layout, and gradients that are no numbers, before anything is sent.
+//
+// Promise: [G8] a wrong step is refused by its worker, before it is sent
 func TestWrongStepsStayHere(t *testing.T) {
 	nan := float32(math.NaN())
 	tests := map[string]struct {

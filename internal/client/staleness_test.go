@@ -73,6 +73,9 @@ func TestLookingAheadIsStale(t *testing.T) {
 }
 
 // TestOneTripAStep: where the next batch is known, its rows come with the answer to this one's push, by default and with LookAhead.
+//
+// Promise: [G4] a step in async waits for one round trip at most
+// Also: TestLookingAheadIsStale, TestLookAheadOverlaps (fleet)
 func TestOneTripAStep(t *testing.T) {
 	for _, ahead := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {

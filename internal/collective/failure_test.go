@@ -56,6 +56,8 @@ func TestDifferentCallsAreNamed(t *testing.T) {
 }
 
 // TestDeathIsNamed: a rank whose process is gone ends the others, which say which one it was.
+//
+// Promise: [G5] a rank that dies is named by all others
 func TestDeathIsNamed(t *testing.T) {
 	for name, network := range networks() {
 		t.Run(name, func(t *testing.T) {
@@ -79,6 +81,9 @@ func TestDeathIsNamed(t *testing.T) {
 
 // TestEndedProcessIsNoticedAtOnce has the sockets of a rank close while the others' patience is long, after it has given its part of
 // what they wait for.
+//
+// Promise: [G4] a wait for ranks of a collective job ends and names them
+// Also: TestRanksThatOweResultsAreNamed, TestJoinSaysWhoIsMissing, TestWaitEnds
 func TestEndedProcessIsNoticedAtOnce(t *testing.T) {
 	c := hasty(networks()["FastHTTP"](t, 3))
 	c.SilenceTimeout, c.WaitTimeout = time.Hour, time.Hour

@@ -18,6 +18,9 @@ import (
 //
 // With -run it has one end at a time and few steps beside it, of which a plain run has a share. FLEET_SEEDS=all has more beside each other, and -whole all
 // of it.
+//
+// Promise: [G6] whichever role ends at any message of any plan, though messages come twice, late, in any order: no
+// torn period, no hold that stays, whole checkpoints only
 func TestCutsOutliveEveryEnd(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // states are small, and copied all the time
 	all := law.Some(t, quick())

@@ -26,6 +26,9 @@ func TestLedScripts(t *testing.T) {
 }
 
 // TestFollowerScripts plays what comes to one server. "follower" begins a script.
+//
+// Promise: [G6] cuts that server 0 leads have a script for each way to fail
+// Also: TestLedScripts
 func TestFollowerScripts(t *testing.T) {
 	script.Play(t, "led/follower_*.txt", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var p followerPlayer

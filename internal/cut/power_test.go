@@ -17,6 +17,8 @@ var power = flag.Bool("power", false, "TestPowerOfTheSimulator takes each promis
 // TestPowerOfTheSimulator takes promises out of the machines, one after the other, each by a file of testdata/power,
 // and has the simulator find that. It builds the package once for each, so that only -power plays it:
 // go test ./internal/cut -run Power -power -timeout 30m
+//
+// Promise: [G6] each rule of the cut that is taken out is found by the simulator
 func TestPowerOfTheSimulator(t *testing.T) {
 	if !*power {
 		t.Skip("-power plays it")

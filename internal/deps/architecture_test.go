@@ -4,11 +4,8 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/gofleet/gofleet/internal/law"
 )
 
 // part is what a document has below a heading, as far as the next of its kind.
@@ -89,33 +86,5 @@ func TestFilesOnTheWay(t *testing.T) {
 	}
 	if seen < 30 {
 		t.Errorf("%d files found: the test does not see the drawing", seen)
-	}
-}
-
-// TestPromises: in the tables of promises, each test is in a package of its row, and each package has a test there.
-func TestPromises(t *testing.T) {
-	law.Slow(t)
-	rows := 0
-	for line := range strings.Lines(part(t, "RECOVERY.md", "What is promised, and the tests")) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
-		if len(cells) != 3 || len(namesIn(cells[1])) == 0 {
-			continue
-		}
-		rows++
-		pkgs := strings.Split(strings.TrimSpace(cells[2]), ", ")
-		tests := namesIn(cells[1])
-		for _, test := range tests {
-			if !slices.ContainsFunc(pkgs, func(pkg string) bool { return has(t, pkg, "func "+test+"(") }) {
-				t.Errorf("no package of %v has %s", pkgs, test)
-			}
-		}
-		for _, pkg := range pkgs {
-			if !slices.ContainsFunc(tests, func(test string) bool { return has(t, pkg, "func "+test+"(") }) {
-				t.Errorf("%s has none of %v", pkg, tests)
-			}
-		}
-	}
-	if rows < 80 {
-		t.Errorf("%d rows found: the test does not see the tables", rows)
 	}
 }

@@ -193,6 +193,9 @@ func once(int, place) float64 { return 1 }
 
 // TestPoliciesTwin holds every policy, and all of them after each other, to loops over maps: what k steps make, what is not finite,
 // what is too long, what travels together, and what a round of workers comes to.
+//
+// Promise: [G2] what k steps make, what is not finite, clips, merges and folds, one after the other, are what loops
+// over maps come to
 func TestPoliciesTwin(t *testing.T) {
 	law.Slow(t)
 	for seed := range uint64(1000) {

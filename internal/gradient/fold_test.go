@@ -16,6 +16,9 @@ import (
 )
 
 // TestVectorsOfTheOriginal: N=2, SGD 0.1, w=1, g=(0.2, 0.4), and a row that only worker 1 touched.
+//
+// Promise: [G2] a round's gradient is folded in worker order, weighted by samples
+// Also: TestUnevenBatchesWeighBySamples, TestOneMemberIsUnchanged, TestFoldAgainstMap
 func TestVectorsOfTheOriginal(t *testing.T) {
 	step := func(g float32) float64 { return math.Round(float64(1-0.1*g)*1e6) / 1e6 }
 	for _, c := range []struct {

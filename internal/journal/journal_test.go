@@ -59,6 +59,9 @@ func played(j *Journal) (all []string, err error) {
 	return all, err
 }
 
+// Promise: [G6] a journal that ends anywhere, is damaged or of another start of the machine gives back what was
+// written, or nothing; of what a machine that lost power had not synced, a beginning, and all before that
+// Also: TestTornAnywhere, TestDamageIsSeen, TestPowerFails, TestReboot, TestOneProcess, TestAfterAnError
 func TestPlay(t *testing.T) {
 	for _, durable := range []bool{false, true} {
 		dir := t.TempDir()
@@ -414,6 +417,8 @@ func lockless() bool {
 }
 
 // TestAFullDisk: what a full disk does not take is told with the directory, and with what to do.
+//
+// Promise: [G6] a journal that can't be written ends its server with an error that names the directory
 func TestAFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {

@@ -15,6 +15,8 @@ var texts = []string{
 
 // FuzzRead: a text is an object where package encoding/json reads one, with the same members, of which those by name are the last, and refused
 // with the same message where it is none.
+//
+// Promise: [G7] no JSON panics its reader, or makes it allocate more than its bound
 func FuzzRead(f *testing.F) {
 	for _, text := range texts {
 		f.Add(text)

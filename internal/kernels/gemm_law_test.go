@@ -11,6 +11,8 @@ import (
 )
 
 // TestGemmThreads: the result has the same bits whatever the number of goroutines, and whoever else multiplies meanwhile.
+//
+// Promise: [G2] bits don't depend on the number of threads and cores
 func TestGemmThreads(t *testing.T) {
 	law.Slow(t)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

@@ -10,6 +10,8 @@ import (
 
 // TestPackedIsGemm: a product with a packed matrix has the bits of the same product without, for sizes around those of tiles and blocks, and
 // leaves nothing behind for the product after it.
+//
+// Promise: [G13] a product with packed weights has the bits of the product
 func TestPackedIsGemm(t *testing.T) {
 	law.Slow(t)
 	r := rand.New(rand.NewPCG(1, 2))

@@ -35,6 +35,9 @@ func later(scale float64, added, inside int) any {
 
 // TestAddedFieldsAtZero: a field that a later version of a type has keeps processes apart where it is set, and nowhere
 // else.
+//
+// Promise: [G12] a field that a later version adds to a rule keeps versions apart only where it is set
+// Also: TestAllThatDiffersIsDescribed
 func TestAddedFieldsAtZero(t *testing.T) {
 	for want, rule := range map[string]any{
 		`layout.rule{Rule:optimizer.SGD{LR:0.1} Scale:2}`:                  later(2, 0, 0),

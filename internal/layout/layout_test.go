@@ -20,6 +20,8 @@ func embedding(name string, height, dim int) *optimizer.Param {
 	return &optimizer.Param{Name: name, Shape: []int{height, dim}, Embedding: true}
 }
 
+// Promise: [G3] every element has exactly one place
+// Also: TestCutAgainstOwns
 func TestPartsHoldEveryElementOnce(t *testing.T) {
 	frozen := dense("stats", 4)
 	frozen.Frozen, frozen.G = true, nil
@@ -92,6 +94,8 @@ func TestCutAgainstOwns(t *testing.T) {
 	})
 }
 
+// Promise: [G8] ids out of range, and another fingerprint, are refused; the first difference is named
+// Also: TestCheckIDs
 func TestFingerprintNamesTheFirstDifference(t *testing.T) {
 	of := func(name string, width int, lr float64, servers int, facts ...string) Fingerprint {
 		l, err := New([]*optimizer.Param{dense(name, 4, width)}, servers, placement.Options{})

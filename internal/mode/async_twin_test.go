@@ -321,6 +321,8 @@ func (w *asyncTrial) laws(t *rapid.T) {
 }
 
 // TestSendQueueTwin plays queues of any options and their twins at random, and then to the end.
+//
+// Promise: [G1] no push is lost or doubled when several are in flight, queued or merged
 func TestSendQueueTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		size := rapid.IntRange(0, 4)

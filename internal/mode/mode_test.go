@@ -10,6 +10,10 @@ import (
 )
 
 // TestScripts runs every script of testdata: a line is a message to a server's half, "->" what it must answer, or a part of it.
+//
+// Promise: [G2] rounds close in the order that scripts say
+//
+// Promise: [G8] a push of a round that is over is refused
 func TestScripts(t *testing.T) {
 	script.Play(t, "*.txt", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var s Server

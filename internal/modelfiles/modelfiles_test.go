@@ -148,6 +148,9 @@ func TestDamageIsRefused(t *testing.T) {
 
 // TestACrashLeavesTheOldModelOrTheNew kills a writer after each of its steps, over a model of its kind and over one without record: a
 // reader finds one of the two, whole, and the next save leaves nothing of it behind.
+//
+// Promise: [G6] a crash at any moment leaves the old saved model or the new one
+// Also: TestDamageIsRefused, TestSavesAtOnce
 func TestACrashLeavesTheOldModelOrTheNew(t *testing.T) {
 	before, after := numbered(1), numbered(2)
 	for _, record := range []bool{true, false} {
@@ -282,6 +285,8 @@ func TestRecordsOfLaterVersions(t *testing.T) {
 }
 
 // TestAModelOfAnotherVersion is refused with both versions, and its files stay as they are.
+//
+// Promise: [G6] a model of another version is refused with both versions, and stays as it is
 func TestAModelOfAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
 	numbered(2).save(t, dir)

@@ -307,6 +307,8 @@ func TestAnotherBeginningIsRefused(t *testing.T) {
 
 // TestAnotherBuildIsNamed: a worker that builds another job, perhaps since its build knows more of a rule, is told of
 // with both builds.
+//
+// Promise: [G12] workers of a collective job are told which builds differ
 func TestAnotherBuildIsNamed(t *testing.T) {
 	other := `"fingerprint":["beginning\tanother"]`
 	for says, want := range map[string]string{

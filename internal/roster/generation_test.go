@@ -3,6 +3,9 @@ package roster
 import "testing"
 
 // TestJobsDiffer: no two lives have one job, and neither has one that of the servers, another generation's or another job's.
+//
+// Promise: [G8] a second process in a worker's place is refused
+// Also: TestScripts
 func TestJobsDiffer(t *testing.T) {
 	of := map[uint64]string{}
 	add := func(what string, job uint64) {

@@ -11,6 +11,9 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
+// Promise: [G1] a server recognises a repeated push, whole or in pieces, in bounded memory
+// Also: TestWindowForgets, TestWindowIsBounded, TestPushCountsOnce (internal/server), TestPiecesAreOnePush
+// (internal/server)
 func TestWindowKnowsAStepAgain(t *testing.T) {
 	var w Window
 	first, seen, err := w.Enter(1, 0)

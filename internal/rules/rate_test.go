@@ -68,6 +68,9 @@ func trained(two [2]optimizer.Rule, factors [2]float64, wrap func(optimizer.Rule
 
 // TestRateFactor holds every rule to what a factor is: an update with one is that of the rule whose own rate is so many times as large, bit
 // for bit, inside wrappers and under schedules too.
+//
+// Promise: [G2] a rate that is set meanwhile acts alike in every rule, and in steps that rows missed
+// Also: TestReplayedStepsHaveTheirRates (internal/table)
 func TestRateFactor(t *testing.T) {
 	const first, then = 0.5, 0.3
 	schedule := lr.ExponentialDecay{LR: 0.4, Gamma: 0.9}

@@ -24,6 +24,11 @@ func file(header, data string) []byte {
 }
 
 // A header as other writers lay it out: members in any order, spaces, escapes, unknown members, an empty tensor and a scalar.
+//
+// Promise: [G6] files are read as other programs write them, and refused where they are damaged
+// Also: TestOpenRefuses, TestReadAfterTheFileShrank, TestWriterReportsErrors, TestOtherWriters (optimizer/weights),
+// TestRoundTrips (optimizer/weights), TestReadersRefuse (optimizer/weights), TestCutFiles (optimizer/weights),
+// TestAFlippedBit (optimizer/weights)
 func TestReadsOtherWriters(t *testing.T) {
 	const header = "{ \"w\\u00e9\": {\"data_offsets\": [4, 12], \"shape\": [2,1], \"dtype\": \"F32\", \"note\": [1]},\n" +
 		`"scalar":{"dtype":"I32","shape":[],"data_offsets":[0,4]},"none":{"dtype":"F64","shape":[0,9],"data_offsets":[4,4]},` +
@@ -359,6 +364,9 @@ func TestTypes(t *testing.T) {
 }
 
 // Whatever the bytes are: no panic, no data out of the file, and what is accepted can be written again as it was.
+//
+// Promise: [G7] no arrays in files panic their reader, or make it allocate more than its bound
+// Also: TestOpenRefusesHeaderLengths
 func FuzzParse(f *testing.F) {
 	f.Add(sample(f))
 	f.Add(file(`{}`, ""))

@@ -272,6 +272,8 @@ func TestAReturnThatIsBrokenOff(t *testing.T) {
 }
 
 // TestAJournalOfAnotherVersion: a server refuses it with both versions, and leaves its files as they are.
+//
+// Promise: [G6] a journal of another version is refused with both versions, and stays as it is
 func TestAJournalOfAnotherVersion(t *testing.T) {
 	j := withJournal(t)
 	first, _ := j.journaled(t)

@@ -23,6 +23,10 @@ import (
 
 // TestMachinesComeBack: each fact is there again in the server that comes back, field by field. A fact without a sample
 // fails, and so does a field that its sample says nothing of.
+//
+// Promise: [G6] a server that comes back knows what the one before it knew: each fact is saved and resumed, and what
+// follows from a decision follows when it is played
+// Also: TestWhatIsPlayedIsLive
 func TestMachinesComeBack(t *testing.T) {
 	one := wire.Outcome{Applied: 3, Dropped: 1, On: 7, Again: true}
 	at := []progress.Position{{Thread: 1, Threads: 2, Epoch: 3, Samples: 40, Steps: 5, Frozen: "\xffmeans"}}

@@ -441,6 +441,8 @@ func (d *drawn) serve() {
 
 // TestAllIsRegistered: each handle that a part notes decisions by was given to it by a registration, each decision has
 // one, and the law above draws it.
+//
+// Promise: [G6] each part registers its facts and events in its own file
 func TestAllIsRegistered(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	m := s.segments.memory

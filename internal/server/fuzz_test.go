@@ -12,6 +12,9 @@ import (
 
 // FuzzHandle gives a server any bytes for a frame: it answers with a frame, and where that is a refusal nothing has
 // changed.
+//
+// Promise: [G7] no frame panics a whole server, or makes it allocate more than its bound
+// Also: TestStagesAreBounded, TestBrokenFramesEndNothing
 func FuzzHandle(f *testing.F) {
 	quick := strategy.Strategy{WaitTimeout: strategy.Duration(time.Millisecond)} // nobody else will come
 	s := newServer(f, quick)                                                     // all have one key

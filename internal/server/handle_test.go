@@ -163,6 +163,9 @@ func counted(bare func(wire.Header, func(*wire.Builder)) *wire.Builder, counts .
 }
 
 // TestWrongPushChangesNothing holds the handler to refusing frames as a whole.
+//
+// Promise: [G8] a wrong push is refused by the server, and changes nothing
+// Also: TestWrongPiecesChangeNothing, TestNarrowPushesAreChecked
 func TestWrongPushChangesNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	bare := func(h wire.Header, fill func(*wire.Builder)) *wire.Builder {

@@ -82,6 +82,10 @@ func TestACutWaitsForNoDead(t *testing.T) {
 
 // TestSignsOfLifeEndAHold: one of server 0 that names another cut lets pushes go on, and one that names this cut, or
 // is of before, does not.
+//
+// Promise: [G6] a server holds a cut until server 0 ends it or its heartbeats stop, does not wait for dead workers,
+// writes a part once, and marks what it has listed
+// Also: TestACutWaitsForNoDead, TestAPartIsWrittenOnce, TestAModelIsMarked
 func TestSignsOfLifeEndAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
@@ -114,6 +118,10 @@ func TestSignsOfLifeEndAHold(t *testing.T) {
 
 // TestWhoReturnedHoldsNothingYet: a server that was started again takes part in a cut when all workers that show life
 // have shown that it lacks nothing.
+//
+// Promise: [G6] a restarted server holds no cut before its state is complete, and a restarted server 0 continues what
+// it had begun
+// Also: TestAReturnedServer0GoesOn
 func TestWhoReturnedHoldsNothingYet(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
@@ -528,6 +536,8 @@ func TestATakeReadsAgain(t *testing.T) {
 
 // TestALeaverEndsItsCut: pushes go on when the anchor of a cut leaves; another worker leaves at once, and the cut
 // goes on.
+//
+// Promise: [G6] a worker that leaves ends its own cut and no other's
 func TestALeaverEndsItsCut(t *testing.T) {
 	for name, c := range map[string]struct {
 		who  uint32

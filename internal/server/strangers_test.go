@@ -52,6 +52,10 @@ func TestOnlyServersOrderDeaths(t *testing.T) {
 }
 
 // TestALifeProvesItself: no life of a worker speaks for another, nor does a process of an earlier generation.
+//
+// Promise: [G8] a process of an earlier run, a life that speaks for another, and a worker that speaks as a server are
+// refused
+// Also: TestOnlyServersOrderDeaths, TestOnlyServer0OrdersCuts
 func TestALifeProvesItself(t *testing.T) {
 	s := job{strategy: strategy.Async(), workers: 2}.server(t)
 	send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 5, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
@@ -106,6 +110,8 @@ func TestOnlyServer0OrdersCuts(t *testing.T) {
 }
 
 // TestServersNameFiles: whatever a worker calls its save, the files of the checkpoint have names that servers give them.
+//
+// Promise: [G8] a save that names other files than its own is refused
 func TestServersNameFiles(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := filepath.Join(t.TempDir(), "a", "b")
@@ -128,6 +134,8 @@ func TestServersNameFiles(t *testing.T) {
 }
 
 // TestAStrangerIsToldFewLines steps through the fingerprint as refusals tell it, and is told a few lines of it.
+//
+// Promise: [G12] a refusal tells a stranger a few lines of what a job is, and not all that it would need to join
 func TestAStrangerIsToldFewLines(t *testing.T) {
 	s := job{strategy: strategy.Sync(), workers: 2}.server(t)
 	told := map[string]bool{}
@@ -169,6 +177,9 @@ func TestAnotherBuildIsNamed(t *testing.T) {
 // TestFlippedBits repeats each frame of a session with every bit of its header, of its sections' heads and of its end
 // turned over: whatever that frame is answered, the session goes on as one that nobody disturbs. No bit of header or
 // heads is answered with anything but a refusal.
+//
+// Promise: [G12] what a frame acknowledges counts when the frame does
+// Also: TestNoStepAcknowledgesItsLike (internal/roster), TestWindowForgets (internal/roster)
 func TestFlippedBits(t *testing.T) {
 	law.Slow(t)
 	for _, mode := range strategy.Modes() {

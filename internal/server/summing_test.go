@@ -81,6 +81,10 @@ func answered(t *testing.T, want uint8, all ...chan uint8) {
 
 // TestGradientsInPiecesAreAddedUp: a piece waits for those of the others, in any order and though it comes twice, and
 // the update is of all.
+//
+// Promise: [G1] gradients in pieces are added up as they arrive, in the memory of one gradient, and the contribution
+// of a lost worker is in no update
+// Also: TestALargeGradientIsHeldOnce, TestALostWorkersPartIsTakenOut
 func TestGradientsInPiecesAreAddedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := large(t, 3)

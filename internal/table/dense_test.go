@@ -22,6 +22,8 @@ func randomFloats(r *rand.Rand, n int) []float32 {
 }
 
 // A block of any length, in chunks, is the rule on one slice.
+//
+// Promise: [G3] blocks are updated as a whole variable is
 func TestDenseIsOneSlice(t *testing.T) {
 	for _, rule := range testRules {
 		for _, n := range []int{1, 100, denseChunk, denseChunk + 1, 3*denseChunk - 5} {

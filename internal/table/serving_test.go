@@ -20,6 +20,9 @@ func TestCountedRowsAlonePay(t *testing.T) {
 }
 
 // TestWhatServingHas follows rows through what is pushed, dropped, saved and restored.
+//
+// Promise: [G6] what serving has of a row is kept with the row, in bytes that others do not pay
+// Also: TestCountedRowsAlonePay
 func TestWhatServingHas(t *testing.T) {
 	from := entryTable(t, 0, optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: .1}})
 	all := new(Store)

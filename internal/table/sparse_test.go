@@ -174,6 +174,8 @@ func TestGradientsStayWithTheirIDs(t *testing.T) {
 }
 
 // Two tables meet the same ids in other orders: a row's first values depend on its id alone.
+//
+// Promise: [G2] a row has the same initial values wherever and whenever it is created
 func TestRebirthIsEqual(t *testing.T) {
 	a := newSparse(t, embedding(0, 4), optimizer.SGD{})
 	b, err := NewSparse(embedding(0, 4), optimizer.SGD{}, Options{Shards: 1})
@@ -203,6 +205,8 @@ func TestPeekInsertsNothing(t *testing.T) {
 	}
 }
 
+// Promise: [G8] a table refuses wrong input
+// Also: TestDenseRefuses
 func TestSparseRefuses(t *testing.T) {
 	table := newSparse(t, embedding(10, 2), optimizer.Adam{})
 	frozen := newSparse(t, embedding(10, 2), nil)
@@ -246,6 +250,8 @@ func TestNewSparseRefuses(t *testing.T) {
 	}
 }
 
+// Promise: [G6] tables that were restored go on as if nothing had happened
+// Also: TestDenseRestoreGoesOn
 func TestRestoreIsRows(t *testing.T) {
 	for _, rule := range testRules {
 		a, b := newSparse(t, embedding(0, 3), rule), newSparse(t, embedding(0, 3), rule)

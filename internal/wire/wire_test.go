@@ -200,6 +200,9 @@ func later(parts [][2]byte, kind, flags byte) []byte {
 }
 
 // TestLivesOfServers: the life of a server is a part of the head that may be skipped, and is there where it is not 0.
+//
+// Promise: [G6] answers of a server's first process do not count once another has its place, and it ends; what it
+// answers before others know sends all back
 func TestLivesOfServers(t *testing.T) {
 	for life, size := range map[uint32]int{0: headerSize, 1: headerSize + partUnit, 1<<32 - 1: headerSize + partUnit} {
 		var b Builder
@@ -223,6 +226,10 @@ func TestLivesOfServers(t *testing.T) {
 }
 
 // TestWhatALaterBuildSends is skipped where it may be, and else refused by its name.
+//
+// Promise: [G12] what a later build of this version adds to a frame is skipped where it may be, and else refused by
+// its name
+// Also: TestEveryFlippedBitOfAHead, TestFlippedBits (internal/server)
 func TestWhatALaterBuildSends(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -419,6 +426,8 @@ func TestBuilderSteadyStateAllocatesNothing(t *testing.T) {
 	}
 }
 
+// Promise: [G7] no frame panics its reader, or makes it allocate more than its bound
+// Also: TestDamagedFramesAreRefused, TestDamagedSectionsAreRefused
 func FuzzParse(f *testing.F) {
 	var b Builder
 	b.Reset(Header{Op: OpStep})

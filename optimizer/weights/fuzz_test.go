@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+// Promise: [G7] no embeddings in files of other programs panic their reader, or make it allocate more than its bound
+// Also: FuzzNPY, FuzzWord2Vec, FuzzText
 func FuzzNPZ(f *testing.F) { fuzzFile(f, "a.npz", "stored.npz", "packed.npz") }
 
 func FuzzONNX(f *testing.F) { fuzzFile(f, "a.onnx", "typed.onnx", "external.onnx") }

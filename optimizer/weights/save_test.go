@@ -85,6 +85,10 @@ func near(t *testing.T, got, want []float32) {
 }
 
 // TestPaddle: weights that PaddlePaddle has trained predict here what they predict there, to 1e-6.
+//
+// Promise: [G6] weights from PaddlePaddle and from files of other programs predict as there, and every kind of job
+// begins from them; those that don't fit are refused
+// Also: TestAJobBeginsFromPaddle, TestGivenWords, TestSavedModelsAreSources, TestSaveModelRefuses
 func TestPaddle(t *testing.T) {
 	m, err := nn.Load(savePaddle(t))
 	if err != nil {

@@ -25,6 +25,7 @@ func build(t testing.TB, name string) codec.Codec {
 	return c
 }
 
+// Promise: [G3] codecs give back what they were given
 func TestExam(t *testing.T) {
 	law.Slow(t)
 	for _, name := range codec.Names() {

@@ -11,6 +11,8 @@ import (
 // The decoders take anything from the network. Whatever it is, they keep to the bound, and what they accept survives another
 // round trip.
 
+// Promise: [G7] no packed message panics its reader, or makes it allocate more than its bound
+// Also: FuzzZstd, FuzzGzip, TestBombs, TestLiars
 func FuzzS2(f *testing.F)   { fuzz(f, "s2") }
 func FuzzZstd(f *testing.F) { fuzz(f, "zstd") }
 func FuzzGzip(f *testing.F) { fuzz(f, "gzip") }

@@ -75,6 +75,9 @@ func behind(t *testing.T, endpoint string, seed uint64, faults transporttest.Lin
 
 // TestBrokenLines calls through lines that break, flip bits or go dead. Whatever a call says must be true: an answer is the
 // right one, a request that nobody saw was not served, and none was served twice.
+//
+// Promise: [G1] a push counts once over real connections that break
+// Also: TestRelayedBreaks
 func TestBrokenLines(t *testing.T) {
 	law.Slow(t)
 	for name, faults := range map[string]transporttest.LineFaults{

@@ -34,6 +34,11 @@ var (
 )
 
 // TestJobs plays jobs drawn by seed, several beside each other. A program that fails is made as small as it can be.
+//
+// Promise: [G6] a job that is ended several times anywhere, and goes on with other servers, workers and batches,
+// trains each sample once an epoch, ends each period once, and publishes what it has
+//
+// Promise: [G6] a job in step that is ended several times has the bits of an undisturbed one
 func TestJobs(t *testing.T) {
 	law.Slow(t)
 	var seeds []uint64

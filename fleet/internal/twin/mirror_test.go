@@ -314,6 +314,8 @@ func (m *mirror) role(ctx context.Context, f *fleet.Fleet) error {
 
 // TestCutsAmidTraining: two tables with the same gradients on different servers are equal in every base, delta, model, batch and checkpoint
 // that is saved while workers train, and when they have loaded one and dropped rows meanwhile. The last base with its deltas is the job.
+//
+// Promise: [G6] two tables with equal gradients are equal in all that is saved while workers train
 func TestCutsAmidTraining(t *testing.T) {
 	law.Slow(t)
 	cuts := 0

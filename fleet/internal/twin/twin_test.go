@@ -26,6 +26,14 @@ func TestMain(m *testing.M) {
 
 // TestJobs plays jobs drawn by seed, several beside each other, and has the twin judge them. A program that fails is
 // made as small as it can be.
+//
+// Promise: [G11] what users see of a job drawn by seed is what a float64 model that shares no code with it says;
+// without rounds by the order in which pushes arrived
+// Also: TestEveryOptionIsDrawn, TestKnown
+//
+// Promise: [G11] in sync, in collective jobs and alone a drawn job's bits are as if undisturbed, on any servers, and
+// each sample counts as often as its epochs say
+// Also: TestEveryOptionIsDrawn, TestKnown
 func TestJobs(t *testing.T) {
 	law.Slow(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -62,6 +70,9 @@ const longest = 4 * time.Minute
 var follows atomic.Int64
 
 // TestPrograms plays programs that once were judged wrongly, or that once failed.
+//
+// Promise: [G6] after a meeting all workers' executors evaluate by the same moving averages
+// Also: TestJobs, TestFrozenValuesComeInPieces (internal/server), TestFrozenValuesThatNobodyKnows (internal/server)
 func TestPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/programs/*.json")
 	if err != nil || len(files) == 0 {

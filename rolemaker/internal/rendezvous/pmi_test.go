@@ -185,6 +185,8 @@ func TestExchangeByPMIRefuses(t *testing.T) {
 	}
 }
 
+// Promise: [G7] no launcher's message panics a process, or makes it allocate more than its bound
+// Also: FuzzReceiveMessage, TestStrangers
 func FuzzParsePMI(f *testing.F) {
 	f.Add("cmd=get_result rc=0 msg=success value=10.0.0.1:61001")
 	f.Add("cmd=init pmi_version=1 pmi_subversion=1\n")
