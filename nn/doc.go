@@ -86,51 +86,10 @@
 // Package optimizer/weights converts weights from elsewhere, such as PaddlePaddle, to such a directory, and exports
 // embeddings from it to files of other programs.
 //
-// # A saved model in Python
+// # Elsewhere
 //
-// weights.safetensors is read by Python's safetensors (load_file) as arrays by name: "fc_0.w_0" of a dense parameter,
-// "user.ids" and "user" of an embedding, ids ascending and row i that of id i. graph.json has the nodes, each after its
-// inputs, with their attributes.
-//
-// A row that was never trained is not in the files, unless its initial values are given (by optimizer.Assign, or your
-// own initializer). If the embedding has no height, such a row is zeros. If it has one, evaluations use the row's
-// initial values, which are a function of the graph's seed, the embedding's name and the id:
-//
-//	import json, math, statistics, struct
-//
-//	M = 2**64 - 1  # integers are of 64 bits
-//
-//	def f32(x):
-//	    return struct.unpack("f", struct.pack("f", x))[0]
-//
-//	def mix(x):
-//	    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & M
-//	    x = (x ^ x >> 27) * 0x94D049BB133111EB & M
-//	    return x ^ x >> 31
-//
-//	def initial_row(graph, name, id):
-//	    """Row id of the embedding of that name, if it was never trained; graph is json.load(open("model/graph.json"))."""
-//	    attrs = next(n for n in graph["nodes"] if n["name"] == name)["attrs"]
-//	    height, dim = attrs["shape"]
-//	    if height == 0 or attrs.get("init") is None:
-//	        return [0.0] * dim
-//	    key = 14695981039346656037
-//	    for byte in name.encode():
-//	        key = (key ^ byte) * 1099511628211 & M
-//	    key = mix(key ^ mix(graph["seed"] + 0x9E3779B97F4A7C15 & M))
-//	    key = mix(key ^ mix(id + 1))
-//	    unit = lambda i: (mix(key + (i + 1) * 0x9E3779B97F4A7C15 & M) >> 11) * 2.0**-53
-//	    a, b, kind = f32(attrs["init"]["a"]), f32(attrs["init"]["b"]), attrs["init"]["type"]
-//	    if kind == "constant":
-//	        value = lambda i: a
-//	    elif kind == "uniform":
-//	        value = lambda i: a + (b - a) * unit(i)
-//	    elif kind == "normal":
-//	        value = lambda i: a + b * math.sqrt(-2 * math.log(1 - unit(2 * i))) * math.cos(2 * math.pi * unit(2 * i + 1))
-//	    else:  # truncated_normal
-//	        n = statistics.NormalDist()
-//	        value = lambda i: a + b * n.inv_cdf(n.cdf(-2) + (n.cdf(2) - n.cdf(-2)) * unit(i))
-//	    return [f32(value(i)) for i in range(dim)]
+// A model's weights.safetensors is read by Python's safetensors; SERVING.md has the names of its arrays, and a program
+// for rows that were never trained.
 package nn
 
 // The files of this package, in reading order.

@@ -14,7 +14,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// goldenRows are rows as the Python of the package's doc makes them, by initializer and id, of a table of three columns called "täble" under
+// goldenRows are rows as the Python of SERVING.md makes them, by initializer and id, of a table of three columns called "täble" under
 // seed 2⁶³+5.
 var goldenRows = map[string]map[uint64][3]float32{
 	"constant": {0: {0.1, 0.1, 0.1}, 7: {0.1, 0.1, 0.1}, 1<<62 - 1: {0.1, 0.1, 0.1}},
@@ -27,8 +27,10 @@ var goldenRows = map[string]map[uint64][3]float32{
 		1<<62 - 1: {0.06304174, -0.04243755, -0.0066174944}},
 }
 
-// TestPythonKnowsInitialRows: rows that were never trained are what the Python of the package's doc says. Where there is a python3, it is asked
+// TestPythonKnowsInitialRows: rows that were never trained are what the Python of SERVING.md says. Where there is a python3, it is asked
 // again.
+//
+// Promise: [G6] rows that no file has are reproducible outside
 func TestPythonKnowsInitialRows(t *testing.T) {
 	law.Slow(t)
 	inits := map[string]optimizer.Initializer{
@@ -62,28 +64,24 @@ func TestPythonKnowsInitialRows(t *testing.T) {
 	}
 }
 
-// askPython has the doc's Python make rows; nil where there is none.
+// askPython has the Python of SERVING.md make rows; nil where there is none.
 func askPython(t *testing.T, graph []byte, ids []uint64) map[uint64][3]float32 {
 	t.Helper()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		return nil
 	}
-	doc, err := os.ReadFile("doc.go")
+	page, err := os.ReadFile("../SERVING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, program, found := strings.Cut(string(doc), "\n//\timport json")
-	program, _, _ = strings.Cut("\n//\timport json"+program, "\npackage nn")
+	_, program, _ := strings.Cut(string(page), "```python\n")
+	program, _, found := strings.Cut(program, "```\n")
 	if !found {
-		t.Fatal("the package's doc has no Python")
+		t.Fatal("SERVING.md has no Python")
 	}
-	var lines []string
-	for line := range strings.Lines(program) {
-		lines = append(lines, strings.TrimPrefix(strings.TrimPrefix(strings.TrimRight(line, "\n"), "//"), "\t"))
-	}
-	lines = append(lines, "import sys", "graph = json.load(open(sys.argv[1]))",
-		`print(json.dumps({id: initial_row(graph, "täble", id) for id in json.loads(sys.argv[2])}))`)
+	lines := []string{program, "import sys", "graph = json.load(open(sys.argv[1]))",
+		`print(json.dumps({id: initial_row(graph, "täble", id) for id in json.loads(sys.argv[2])}))`}
 	file := filepath.Join(t.TempDir(), "graph.json")
 	if err := os.WriteFile(file, graph, 0o600); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
 package twin
 
-// First values of a param, as nn's doc has them for a reader of saved models: uniform between -spread and spread,
+// First values of a param, as SERVING.md has them for a reader of saved models: uniform between -spread and spread,
 // functions of the graph's seed, the name, the row and the column.
 
 // firstDense are n initial values of a dense variable.
