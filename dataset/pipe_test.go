@@ -119,8 +119,9 @@ func TestPipeCommandIsEnded(t *testing.T) {
 	}
 }
 
-// TestPipesOfNobody: reading a named pipe ends with its context, also while nothing has opened it for writing, or what has is silent.
-func TestPipesOfNobody(t *testing.T) {
+// TestNamedPipeEndsWithItsContext: reading a named pipe ends with its context, also while nothing has opened it for writing, or what has
+// is silent.
+func TestNamedPipeEndsWithItsContext(t *testing.T) {
 	needShell(t)
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := exec.Command("mkfifo", path).Run(); err != nil {

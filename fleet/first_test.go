@@ -14,7 +14,7 @@ import (
 // the initial values. Frozen params are no exception.
 //
 // Promise: [G6] training begins with what params hold, or with what was loaded
-// Also: TestALoadedModelTrainsOn, TestWhoHasNotLoadedIsRefused, TestACheckpointReplacesLoadedRows
+// Also: TestALoadedModelTrainsOn, TestServerWithoutLoadedRowsIsRefused, TestACheckpointReplacesLoadedRows
 func TestTrainingBeginsWithW(t *testing.T) {
 	t.Parallel()
 	half := optimizer.Constant{Value: 0.5}

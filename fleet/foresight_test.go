@@ -50,11 +50,11 @@ func TestForesight(t *testing.T) {
 	}
 }
 
-// TestWhoWaitedHasWhatItWaitedFor: in ssp a step begins with the pushes of the slowest worker without which it may not
+// TestSSPStepSeesAwaitedPushes: in ssp a step begins with the pushes of the slowest worker without which it may not
 // begin, also those that came while the answer to its own push waited, foreseen or not.
 //
 // Promise: [G2] in ssp a step begins with all pushes that its bound asks for, foreseen or not
-func TestWhoWaitedHasWhatItWaitedFor(t *testing.T) {
+func TestSSPStepSeesAwaitedPushes(t *testing.T) {
 	t.Parallel()
 	for _, bound := range []int{0, 2} {
 		trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {

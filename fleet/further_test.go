@@ -137,8 +137,8 @@ func TestALoadedModelTrainsOnLocally(t *testing.T) {
 	}
 }
 
-// TestWhoHasNotLoadedIsRefused: a server that builds the model's graph with other rows than its workers has none to begin with.
-func TestWhoHasNotLoadedIsRefused(t *testing.T) {
+// TestServerWithoutLoadedRowsIsRefused: a server that builds the model's graph with other rows than its workers has none to begin with.
+func TestServerWithoutLoadedRowsIsRefused(t *testing.T) {
 	t.Parallel()
 	trial.Long(t)
 	dir, other := trial.MixedModel(t), trial.MixedModel(t)

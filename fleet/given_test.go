@@ -80,8 +80,8 @@ func TestGivenValuesAreSaved(t *testing.T) {
 	}
 }
 
-// TestWhatCantBeSavedIsToldAtMinimize: training goes on, with a warning before it begins.
-func TestWhatCantBeSavedIsToldAtMinimize(t *testing.T) {
+// TestMinimizeWarnsOfWhatCantBeSaved: training goes on, with a warning before it begins.
+func TestMinimizeWarnsOfWhatCantBeSaved(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	f, err := fleet.New(t.Context(), nil, fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})

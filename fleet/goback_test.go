@@ -27,13 +27,13 @@ type backJob struct {
 	back int // roles that ended with ErrWentBack
 }
 
-// TestEverybodyGoesBack kills servers in every order, and starts again every role that ends: nobody trains on with one server's weights of
-// before and another's fresh ones, so that in the end the weights count the steps of one run, each once.
+// TestAllGoBackAfterAServersDeath kills servers in every order, and starts again every role that ends: nobody trains on with one
+// server's weights of before and another's fresh ones, so that in the end the weights count the steps of one run, each once.
 //
 // Promise: [G5] a server that ends or was started again ends the job for all, who say why and can be started again;
 // no job trains on with weights of two runs
-// Also: TestNobodyPublishes, TestAKilledServerEndsTheJob (examples/wide_and_deep)
-func TestEverybodyGoesBack(t *testing.T) {
+// Also: TestWorker0DiesBeforePublishing, TestAKilledServerEndsTheJob (examples/wide_and_deep)
+func TestAllGoBackAfterAServersDeath(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	at := func(d ...time.Duration) map[string]time.Duration {
@@ -198,9 +198,9 @@ func TestASecondJobIsRefused(t *testing.T) {
 	}
 }
 
-// TestNobodyPublishes ends worker 0 when it has joined and before it has published: the others are told, at once where they go in step with
-// it and it says so, and else when it has been silent for a worker timeout, and do not wait for weights that nobody has.
-func TestNobodyPublishes(t *testing.T) {
+// TestWorker0DiesBeforePublishing ends worker 0 when it has joined and before it has published: the others are told, at once where they
+// go in step with it and it says so, and else when it has been silent for a worker timeout, and do not wait for weights that nobody has.
+func TestWorker0DiesBeforePublishing(t *testing.T) {
 	t.Parallel()
 	for _, m := range deathModes(t) {
 		for _, stopped := range []bool{true, false} {

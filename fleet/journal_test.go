@@ -87,7 +87,7 @@ func live(ctx context.Context, f *fleet.Fleet, network transport.Transport, afte
 //
 // Promise: [G6] with a journal a server that is killed comes back: every push counts once, in rounds to the bits
 // Also: TestServersComeBackToTheBits, TestALostJournalSendsAllBack, TestAWorkerDiesBesideAServer,
-// TestAServersMachineIsAway, TestAJournalThatLacksItsEnd, TestTheSentBackSaySo, TestAReturnedServerKnowsTheDead,
+// TestAServersMachineIsAway, TestAJournalThatLacksItsEnd, TestErrorNamesRollback, TestAReturnedServerKnowsTheDead,
 // TestABarrierIsOverOnce, TestEverythingDies, TestAllWorkersDie, TestAJobWithAJournalIsAskedToEnd
 func TestServersComeBack(t *testing.T) {
 	t.Parallel()
@@ -379,9 +379,9 @@ func TestALostJournalSendsAllBack(t *testing.T) {
 	}
 }
 
-// TestAJournalThatLacksItsEnd has a server come back to an earlier state than it had, as from a copy of its disk: nobody trains on with what
-// is left, and no checkpoint keeps it. Either every role ends with ErrWentBack or, where nobody had an answer to what is lacking, every push
-// counts.
+// TestAJournalThatLacksItsEnd has a server come back to an earlier state than it had, as from a copy of its disk: nobody trains on with
+// what is left, and no checkpoint keeps it. Either every role ends with ErrWentBack or, where nobody had an answer to what is lacking,
+// every push counts.
 func TestAJournalThatLacksItsEnd(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -461,8 +461,8 @@ func lacksItsEnd(ctx context.Context, t *testing.T, f *fleet.Fleet, network tran
 	return err
 }
 
-// TestAServerLosesItsJournal: a server has come back, so that others know of that process, and dies once more, with its journal. All go back as soon
-// as the next is there, without a worker that says so too: what it refuses counts, though it has come back from nothing.
+// TestAServerLosesItsJournal: a server has come back, so that others know of that process, and dies once more, with its journal. All go
+// back as soon as the next is there, without a worker that says so too: what it refuses counts, though it has come back from nothing.
 //
 // Promise: [G6] a server that loses its journal sends all back
 func TestAServerLosesItsJournal(t *testing.T) {
@@ -518,9 +518,9 @@ func TestAServerLosesItsJournal(t *testing.T) {
 	}
 }
 
-// TestTheSentBackSaySo: a server sends all workers back in the answers to their steps, and its own word to server 0 is slow, as are its answers
-// to heartbeats. The workers end at once: what they were told is why server 0 ends too, and not that they have died.
-func TestTheSentBackSaySo(t *testing.T) {
+// TestErrorNamesRollback: a server sends all workers back in the answers to their steps, and its own word to server 0 is slow, as are
+// its answers to heartbeats. The workers end at once: what they were told is why server 0 ends too, and not that they have died.
+func TestErrorNamesRollback(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeSSP} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -563,8 +563,8 @@ func (n *slowWords) Call(ctx context.Context, endpoint string, req [][]byte, rea
 	return n.Transport.Call(ctx, endpoint, req, read)
 }
 
-// TestStartedTwiceBesideAServerThatCameBack starts a worker a second time, by mistake, while its first process trains on with a server that has
-// come back: the second is refused, as it is by any other server, and the first trains to its end.
+// TestStartedTwiceBesideAServerThatCameBack starts a worker a second time, by mistake, while its first process trains on with a server
+// that has come back: the second is refused, as it is by any other server, and the first trains to its end.
 //
 // Promise: [G6] a process that is started twice by mistake ends no job; no role waits for a process that some servers
 // have accepted and others not
@@ -604,8 +604,8 @@ func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 	}
 }
 
-// TestAServersMachineIsAway has nothing answer where server 1 was, not even that nobody listens there, for longer than a worker may be silent:
-// the others wait for it as they do for a process.
+// TestAServersMachineIsAway has nothing answer where server 1 was, not even that nobody listens there, for longer than a worker may be
+// silent: the others wait for it as they do for a process.
 func TestAServersMachineIsAway(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -649,8 +649,8 @@ func TestAServersMachineIsAway(t *testing.T) {
 	}
 }
 
-// TestAWorkerDiesBesideAServer kills the only worker and one of two servers at once. The worker is back long before the server, for which it
-// waits: the job goes on with all that was acknowledged.
+// TestAWorkerDiesBesideAServer kills the only worker and one of two servers at once. The worker is back long before the server, for
+// which it waits: the job goes on with all that was acknowledged.
 func TestAWorkerDiesBesideAServer(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -792,8 +792,8 @@ func TestAReturnedServerKnowsTheDead(t *testing.T) {
 	}
 }
 
-// TestABarrierIsOverOnce has a server be killed when one of two workers has passed a barrier, and the other has no answer yet: it has it from
-// the server that comes back, though the first comes to that barrier no more.
+// TestABarrierIsOverOnce has a server be killed when one of two workers has passed a barrier, and the other has no answer yet: it has it
+// from the server that comes back, though the first comes to that barrier no more.
 func TestABarrierIsOverOnce(t *testing.T) {
 	t.Parallel()
 	s := journaled(strategy.Async(), t.TempDir(), strategy.JournalProcess)
@@ -849,8 +849,9 @@ func (d *deafToGathers) Call(ctx context.Context, endpoint string, req [][]byte,
 	return d.Transport.Call(ctx, endpoint, req, read)
 }
 
-// TestALateSave has the messages of a save that is over, the worker's and server 0's orders, come to servers once more, when these were killed
-// and have come back since, and makes them come back again: the checkpoint is what it was, and nothing that was trained after it is lost.
+// TestALateSave has the messages of a save that is over, the worker's and server 0's orders, come to servers once more, when these were
+// killed and have come back since, and makes them come back again: the checkpoint is what it was, and nothing that was trained after it
+// is lost.
 //
 // Promise: [G6] late messages of a save that is over change nothing on servers that have come back
 func TestALateSave(t *testing.T) {
@@ -918,8 +919,8 @@ func TestALateSave(t *testing.T) {
 	})
 }
 
-// TestEverythingDies kills all roles of a job with a journal at once. Where workers go in step, those that are started again are none of the
-// lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
+// TestEverythingDies kills all roles of a job with a journal at once. Where workers go in step, those that are started again are none of
+// the lives that the servers know, so that all go back to the last checkpoint; elsewhere they go on with what the servers have.
 func TestEverythingDies(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -970,9 +971,9 @@ func TestEverythingDies(t *testing.T) {
 	}
 }
 
-// TestGoingBackOutlivesAKill kills all roles of a job in step whenever a role of it ends with an error, as a launcher does: servers come back to
-// journals of a run that no worker's process is part of, have decided that all go back, and are killed before they have ended. Started again
-// they don't go back for the same reason without end.
+// TestGoingBackOutlivesAKill kills all roles of a job in step whenever a role of it ends with an error, as a launcher does: servers come
+// back to journals of a run that no worker's process is part of, have decided that all go back, and are killed before they have ended.
+// Started again they don't go back for the same reason without end.
 //
 // Promise: [G5] the decision to go back is made once, even if servers are killed before they end
 func TestGoingBackOutlivesAKill(t *testing.T) {
@@ -1064,8 +1065,9 @@ func (d *deaths) live(ctx context.Context, f *fleet.Fleet, network transport.Tra
 	}
 }
 
-// TestAllWorkersDie kills all workers of a job with a journal, and nobody starts them again before servers give them up. Where workers don't go
-// in step, the servers that are started with the next workers have what they had, and the workers meet again where some had been alone.
+// TestAllWorkersDie kills all workers of a job with a journal, and nobody starts them again before servers give them up. Where workers
+// don't go in step, the servers that are started with the next workers have what they had, and the workers meet again where some had
+// been alone.
 func TestAllWorkersDie(t *testing.T) {
 	t.Parallel()
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
@@ -1241,7 +1243,8 @@ func TestTablesMadeTwice(t *testing.T) {
 	})
 }
 
-// TestSavesWhileServersComeBack: a checkpoint, or a model, that a program asks for is made anew when a server was killed in the middle of it.
+// TestSavesWhileServersComeBack: a checkpoint, or a model, that a program asks for is made anew when a server was killed in the middle
+// of it.
 //
 // Promise: [G6] when a server comes back, what is being saved is begun anew, old checkpoints go as if nothing had
 // happened, and a period that is being ended ends once

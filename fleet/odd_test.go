@@ -70,9 +70,9 @@ func (o *odd) session(do func(optimizer.Session) error) func() error {
 	}
 }
 
-// TestOddCalls has workers call in any order: they hear what is wrong, nobody panics, and all end within the bounds of their
+// TestCallsInAnyOrderEnd has workers call in any order: they hear what is wrong, nobody panics, and all end within the bounds of their
 // waits.
-func TestOddCalls(t *testing.T) {
+func TestCallsInAnyOrderEnd(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	trial.EachSeed(t, 12, func(seed trial.Seed) {

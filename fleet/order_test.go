@@ -95,7 +95,7 @@ func TestCallsOutOfOrder(t *testing.T) {
 }
 
 // Promise: [G5] calls in any order, and twice, are answered or refused with a reason
-// Also: TestOddCalls, TestSessionsKeepTheirOrder
+// Also: TestCallsInAnyOrderEnd, TestSessionsKeepTheirOrder
 func TestTwice(t *testing.T) {
 	t.Parallel()
 	f := member(t, rolemaker.Worker, true, true)

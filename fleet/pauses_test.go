@@ -48,11 +48,11 @@ func (w stopwatch) Call(ctx context.Context, endpoint string, req [][]byte, read
 	return err
 }
 
-// TestPausesDontGrow with the number of servers: while a checkpoint is saved a push waits for as many messages as on two, since server 0
+// TestSavePauseIsFlatInServers: while a checkpoint is saved a push waits for as many messages as on two, since server 0
 // gives an order to all at once.
 //
 // Promise: [G6] pushes wait for a save as long on 32 servers as on 2
-func TestPausesDontGrow(t *testing.T) {
+func TestSavePauseIsFlatInServers(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, s := range trial.Some(t, []strategy.Strategy{strategy.Async(), strategy.HalfAsync()}) {

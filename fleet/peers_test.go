@@ -92,9 +92,9 @@ func TestEveryRowGetsItsOwnGradient(t *testing.T) {
 	}
 }
 
-// TestSkippedRowsShiftNobody pushes rows of which some are left out, because they are not finite, because they are not let in, or
+// TestSkippedRowsKeepOtherGradients pushes rows of which some are left out, because they are not finite, because they are not let in, or
 // both: each of the others gets its own gradient.
-func TestSkippedRowsShiftNobody(t *testing.T) {
+func TestSkippedRowsKeepOtherGradients(t *testing.T) {
 	t.Parallel()
 	ids := make([]uint64, 200)
 	for i := range ids {
@@ -182,9 +182,9 @@ func TestStopBeforeTheOthersStart(t *testing.T) {
 	})
 }
 
-// TestAverageOfThoseWhoAreThere gives every worker one more step than the one before it. Every round adds one, for as long as
+// TestRoundAveragesPresentWorkers gives every worker one more step than the one before it. Every round adds one, for as long as
 // anybody is left in it: it is divided by those who pushed, not by those who were configured.
-func TestAverageOfThoseWhoAreThere(t *testing.T) {
+func TestRoundAveragesPresentWorkers(t *testing.T) {
 	t.Parallel()
 	const workers = 3
 	fleettest.Run(t, 2, workers, trial.Counters(5, strategy.Sync(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {

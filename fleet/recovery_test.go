@@ -245,8 +245,8 @@ func endsAndGoesOn(t *testing.T, never, j *enduring) {
 	}
 }
 
-// TestAJobGoesOnFromADelta: a job of which every other checkpoint has only what has changed ends behind such a one, and is started again, where
-// there are servers on others. It comes to the bits of a job that never ended where bits repeat.
+// TestAJobGoesOnFromADelta: a job of which every other checkpoint has only what has changed ends behind such a one, and is started
+// again, where there are servers on others. It comes to the bits of a job that never ended where bits repeat.
 func TestAJobGoesOnFromADelta(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -287,12 +287,12 @@ func roleName(f *fleet.Fleet) string {
 
 var errTerminated = errors.New("terminated")
 
-// TestWhoIsAskedToEndSaves: the context of a role ends in the middle of an epoch, or those of all, as on SIGTERM. A checkpoint is saved
+// TestStopSavesACheckpoint: the context of a role ends in the middle of an epoch, or those of all, as on SIGTERM. A checkpoint is saved
 // before the job ends, long before one would be saved by itself, and the job goes on from that.
 //
 // Promise: [G5] a role that is asked to end has a checkpoint saved first, where there is something new
-// Also: TestWhoIsAskedToEndWaitsForNothing, TestAPushReachesAllServersBeforeItsWorkerSaves (internal/client)
-func TestWhoIsAskedToEndSaves(t *testing.T) {
+// Also: TestStopWithNothingNewEndsAtOnce, TestAPushReachesAllServersBeforeItsWorkerSaves (internal/client)
+func TestStopSavesACheckpoint(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
@@ -332,8 +332,8 @@ func TestWhoIsAskedToEndSaves(t *testing.T) {
 	}
 }
 
-// TestWhoIsAskedToEndWaitsForNothing: a server is asked to end when all that is trained is in a checkpoint. It ends at once.
-func TestWhoIsAskedToEndWaitsForNothing(t *testing.T) {
+// TestStopWithNothingNewEndsAtOnce: a server is asked to end when all that is trained is in a checkpoint. It ends at once.
+func TestStopWithNothingNewEndsAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, job := range trial.SomeOf(t, trial.Jobs(t)) {
 		if job.Cluster.Servers == 0 {
@@ -640,8 +640,8 @@ func TestRestoreIsForAFirstStart(t *testing.T) {
 //
 // Promise: [G6] while a job runs, no other job saves into its directories: that is refused by name, across machines
 // too; a job that has ended blocks no other
-// Also: TestTwoJobsInOneDirectory (internal/checkpoint), TestWhoLives (internal/checkpoint), TestWhoStoodStill
-// (internal/checkpoint)
+// Also: TestTwoJobsInOneDirectory (internal/checkpoint), TestClaimBlocksWhileItsHolderLives (internal/checkpoint),
+// TestExpiredClaimIsNoticed (internal/checkpoint)
 func TestTwoJobsInOneDirectory(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

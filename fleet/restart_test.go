@@ -20,7 +20,7 @@ import (
 // all, on each server, and nothing of its first life once the second has joined. FLEET_SEEDS and FLEET_SEED as above.
 //
 // Promise: [G1] pushes count once when workers die and come back, or don't, and while checkpoints are saved
-// Also: TestTheOthersGoOn, TestSavesUnderFaults
+// Also: TestOthersTrainOnAfterADeath, TestSavesUnderFaults
 func TestWorkerRestarts(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -35,10 +35,10 @@ func TestWorkerRestarts(t *testing.T) {
 	t.Logf("%d pushes were on their way when their worker died", lost)
 }
 
-// TestTheOthersGoOn has a worker die for good under fault schedules: all servers learn of it, and the others end their
+// TestOthersTrainOnAfterADeath has a worker die for good under fault schedules: all servers learn of it, and the others end their
 // training. In sync, servers count the same gradients of the dead but for its last: one that had everybody's when it died has
 // closed that round, and another, which lacks the dead one's, closes it without.
-func TestTheOthersGoOn(t *testing.T) {
+func TestOthersTrainOnAfterADeath(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	trial.EachSeed(t, 24, func(seed trial.Seed) {

@@ -29,8 +29,8 @@ func unhurried(t *testing.T, mode strategy.Mode) strategy.Strategy {
 	return s
 }
 
-// TestRatesComeBack: the factor on learning rates that worker 0 has set is that of servers which are killed and come back, with or without a
-// checkpoint since, in rounds from the round on for which it was set.
+// TestRatesComeBack: the factor on learning rates that worker 0 has set is that of servers which are killed and come back, with or
+// without a checkpoint since, in rounds from the round on for which it was set.
 //
 // Promise: [G6] a journal restores what no other role would send again, back to the last complete checkpoint: rates,
 // those for later rounds too, lives of workers, which workers have ended; large pushes start again
@@ -93,8 +93,8 @@ func halved(ctx context.Context, f *fleet.Fleet, c *trial.Counter, mode strategy
 	return c.Holds(ctx, want)
 }
 
-// TestARateForLaterComesBack: worker 0 has ended its epoch, and sets a factor that counts from the next one on; the other's rounds until then
-// have the factor before, also on a server that is killed and comes back meanwhile, with or without a checkpoint.
+// TestARateForLaterComesBack: worker 0 has ended its epoch, and sets a factor that counts from the next one on; the other's rounds until
+// then have the factor before, also on a server that is killed and comes back meanwhile, with or without a checkpoint.
 func TestARateForLaterComesBack(t *testing.T) {
 	t.Parallel()
 	for _, saved := range []bool{false, true} {
@@ -143,8 +143,8 @@ func TestARateForLaterComesBack(t *testing.T) {
 	}
 }
 
-// TestAJoinOutlivesAServer: a worker joins, and server 0 is killed before the answer comes. The server that comes back knows the process by the
-// number of its life, and waits for no sign of life of another.
+// TestAJoinOutlivesAServer: a worker joins, and server 0 is killed before the answer comes. The server that comes back knows the process
+// by the number of its life, and waits for no sign of life of another.
 func TestAJoinOutlivesAServer(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
@@ -250,8 +250,8 @@ func endsBeside(t *testing.T, order string) {
 
 var errEnds = errors.New("it ends")
 
-// TestPiecesOutliveAServer: servers are killed between the pieces of large pushes. The first pieces went with the process that had them, and a
-// worker sends them again.
+// TestPiecesOutliveAServer: servers are killed between the pieces of large pushes. The first pieces went with the process that had them,
+// and a worker sends them again.
 func TestPiecesOutliveAServer(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -301,8 +301,8 @@ func TestPiecesOutliveAServer(t *testing.T) {
 	}
 }
 
-// TestAJournalReachesBackToWhatIsWhole: a checkpoint fails when servers have written it, and a server is killed while the next is written: it
-// comes back to the one before both, and all that it has done since.
+// TestAJournalReachesBackToWhatIsWhole: a checkpoint fails when servers have written it, and a server is killed while the next is
+// written: it comes back to the one before both, and all that it has done since.
 func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 	t.Parallel()
 	s := unhurried(t, strategy.ModeAsync)
@@ -351,9 +351,9 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 	})
 }
 
-// TestWhatWasSeenComesBack: a push counts, its worker has no answer, and a checkpoint is saved that holds it. The server is killed, and comes back
-// to that checkpoint: the push, which comes again, counts once, and so do those that follow.
-func TestWhatWasSeenComesBack(t *testing.T) {
+// TestSavedPushCountsOnceAfterAReturn: a push counts, its worker has no answer, and a checkpoint is saved that holds it. The server is
+// killed, and comes back to that checkpoint: the push, which comes again, counts once, and so do those that follow.
+func TestSavedPushCountsOnceAfterAReturn(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
@@ -406,8 +406,8 @@ func TestWhatWasSeenComesBack(t *testing.T) {
 	}
 }
 
-// TestAServerDiesBeforeItsFirstWeights: a server that has no dense weights is killed before worker 0 has said to it that they are there. Worker 1,
-// which has them all from the other server, goes on with it.
+// TestAServerDiesBeforeItsFirstWeights: a server that has no dense weights is killed before worker 0 has said to it that they are there.
+// Worker 1, which has them all from the other server, goes on with it.
 func TestAServerDiesBeforeItsFirstWeights(t *testing.T) {
 	t.Parallel()
 	s := unhurried(t, strategy.ModeSync)

@@ -76,7 +76,7 @@ func TestServersShowHowTheirJobStands(t *testing.T) {
 	all = slices.DeleteFunc(all, func(key string) bool {
 		switch key {
 		case "dead", "life", "returned", // TestServersShowTheLost, TestServersShowWhoCameBack
-			"read_rows", "refused_reads": // TestBeyondTheBound of fleet/reader
+			"read_rows", "refused_reads": // TestReadersAreRateLimited of fleet/reader
 			return true
 		}
 		return false

@@ -144,8 +144,8 @@ type deafListener struct {
 
 func (l deafListener) Serve(transport.Handler) error { return l.err }
 
-// TestAListenerThatServesNoMore: a transport that returns from Serve before it is closed ends its server or its rank at once, with a reason.
-func TestAListenerThatServesNoMore(t *testing.T) {
+// TestRoleEndsWhenServeReturns: a transport that returns from Serve before it is closed ends its server or its rank at once, with a reason.
+func TestRoleEndsWhenServeReturns(t *testing.T) {
 	t.Parallel()
 	for _, servers := range []int{0, 1} {
 		for _, reason := range []error{nil, errors.New("the cable is cut")} {

@@ -51,13 +51,13 @@ func unread(err error, names []string) error {
 	return fmt.Errorf("%w, which names none of %q, or does not say what to do", err, names)
 }
 
-// TestAJournalThatCantBeRead: a server that is started again while a file of its journal, or of the checkpoint from which the journal goes on,
-// can't be read does not begin: nothing is removed, and once the file can be read it comes back with all that was acknowledged.
+// TestAJournalThatCantBeRead: a server that is started again while a file of its journal, or of the checkpoint from which the journal
+// goes on, can't be read does not begin: nothing is removed, and once the file can be read it comes back with all that was acknowledged.
 //
 // Promise: [G6] a file that can't be read does not count as damaged: a role that needs it does not begin, reports
 // that, and changes nothing; nor does a role that removes or replaces other files
 // Also: TestACheckpointThatCantBeRead, TestUnreadableLinksKeepTheirBases (internal/checkpoint),
-// TestNobodyKnowsWhoLives (internal/checkpoint), TestACrowdedDisk (internal/journal), TestDeltasBesideWhatCantBeRead
+// TestUnreadableClaimCountsAsHeld (internal/checkpoint), TestACrowdedDisk (internal/journal), TestDeltasBesideWhatCantBeRead
 // (internal/modelfiles)
 func TestAJournalThatCantBeRead(t *testing.T) {
 	t.Parallel()
@@ -108,8 +108,8 @@ func TestAJournalThatCantBeRead(t *testing.T) {
 	}
 }
 
-// TestACheckpointThatCantBeRead: a job that is started again while its newest checkpoint can't be read begins neither anew nor from an older one,
-// and leaves all of them; once it can be read the job goes on from there.
+// TestACheckpointThatCantBeRead: a job that is started again while its newest checkpoint can't be read begins neither anew nor from an
+// older one, and leaves all of them; once it can be read the job goes on from there.
 func TestACheckpointThatCantBeRead(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {

@@ -17,11 +17,11 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// TestWhoWaitsIsToldForWhom: the log of a worker that waits at a barrier, or for its round, names
+// TestWaitNamesMissingWorkers: the log of a worker that waits at a barrier, or for its round, names
 // the worker that it waits for within 30 s, and so does the error at the end of the wait.
 //
 // Promise: [G4] a worker that waits at a barrier or in a round logs within 30 s for whom
-func TestWhoWaitsIsToldForWhom(t *testing.T) {
+func TestWaitNamesMissingWorkers(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for name, k := range trial.SomeOf(t, map[string]struct {
@@ -72,9 +72,9 @@ func TestWhoWaitsIsToldForWhom(t *testing.T) {
 	}
 }
 
-// TestAMeetingBesideAThreadThatWaits: in half_async, where steps are merged, one thread of a worker meets the other workers between two of its
-// steps. The other thread has ended one more, and waits for it: the meeting does not wait for that thread.
-func TestAMeetingBesideAThreadThatWaits(t *testing.T) {
+// TestBarrierLeavesOutAWaitingThread: in half_async, where steps are merged, one thread of a worker meets the other workers between two
+// of its steps. The other thread has ended one more, and waits for it: the meeting does not wait for that thread.
+func TestBarrierLeavesOutAWaitingThread(t *testing.T) {
 	t.Parallel()
 	s := strategy.HalfAsync()
 	s.GradientMerge.KSteps = 2
@@ -107,8 +107,8 @@ func TestAMeetingBesideAThreadThatWaits(t *testing.T) {
 	}))
 }
 
-// TestExecutorsByTurnsAreTold: in half_async a loop that gives steps to two executors by turns waits for itself; its log says so within 30 s, and
-// once in a while for all that wait. Executors that train side by side, one slower, are not spoken of.
+// TestExecutorsByTurnsAreTold: in half_async a loop that gives steps to two executors by turns waits for itself; its log says so within
+// 30 s, and once in a while for all that wait. Executors that train side by side, one slower, are not spoken of.
 //
 // Promise: [G4] a thread in half_async that waits for others of its worker logs within 20 s how many are missing
 func TestExecutorsByTurnsAreTold(t *testing.T) {
@@ -176,8 +176,8 @@ func TestExecutorsByTurnsAreTold(t *testing.T) {
 	})
 }
 
-// TestAWorkerThatComputesIsWaitedFor: at default timeouts a job ends well though a worker computes for 40 minutes between two calls, as one that
-// evaluates by hand does, while others wait in a round, at a barrier, and for the whole gradient of a collective job's step.
+// TestAWorkerThatComputesIsWaitedFor: at default timeouts a job ends well though a worker computes for 40 minutes between two calls, as
+// one that evaluates by hand does, while others wait in a round, at a barrier, and for the whole gradient of a collective job's step.
 //
 // Promise: [G4] a worker that computes alone is waited for 16 times the wait timeout, and no longer
 func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
@@ -211,11 +211,11 @@ func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestWhoWaitsForEachOther: a worker that waits itself is no reason to wait longer than the wait timeout. One of whose pushes a server
+// TestMutualWaitTimesOut: a worker that waits itself is no reason to wait longer than the wait timeout. One of whose pushes a server
 // is never given waits for that server, and the server for it.
 //
 // Promise: [G4] live workers that wait for each other are ended by the wait timeout
-func TestWhoWaitsForEachOther(t *testing.T) {
+func TestMutualWaitTimesOut(t *testing.T) {
 	t.Parallel()
 	s := strategy.Sync()
 	s.WaitTimeout = strategy.Duration(2 * time.Minute)

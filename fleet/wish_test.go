@@ -32,12 +32,12 @@ func (h *heard) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	})
 }
 
-// TestAWishOutlivesServer0: server 1 is asked to end and has server 0 want a checkpoint. Server 0 is killed at that very moment, with the
-// request or behind its answer, and comes back from its journal: it is asked again, so that nothing is lost, and server 1 does not wait in
-// vain.
+// TestCheckpointRequestSurvivesServer0: server 1 is asked to end and has server 0 want a checkpoint. Server 0 is killed at that very
+// moment, with the request or behind its answer, and comes back from its journal: it is asked again, so that nothing is lost, and server
+// 1 does not wait in vain.
 //
 // Promise: [G6] a server that is asked to end gets its checkpoint though server 0 is killed meanwhile and comes back
-func TestAWishOutlivesServer0(t *testing.T) {
+func TestCheckpointRequestSurvivesServer0(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, before := range []bool{true, false} {

@@ -103,7 +103,8 @@ func TestBatchSizes(t *testing.T) {
 	}
 }
 
-// TestEmptyBatch: a batch of no examples is refused, by every way to feed it, and changes nothing; a fetch that needs no feed needs no batch.
+// TestEmptyBatch: a batch of no examples is refused, by every way to feed it, and changes nothing; a fetch that needs no feed needs no
+// batch.
 func TestEmptyBatch(t *testing.T) {
 	n := newToy(1)
 	k := minimise(t, n.loss, 0.1)
@@ -319,8 +320,8 @@ func TestTwoExecutors(t *testing.T) {
 	}
 }
 
-// TestBoundLater: an executor that evaluated before Minimize trains after it.
-func TestBoundLater(t *testing.T) {
+// TestMinimizeAfterAnEvaluation: an executor that evaluated before Minimize trains after it.
+func TestMinimizeAfterAnEvaluation(t *testing.T) {
 	n := newToy(1)
 	e := NewExecutor(n.g)
 	if _, err := e.Eval(t.Context(), n.batch(1, 4), n.pred); err != nil {

@@ -136,7 +136,8 @@ func TestTrainThreadsReports(t *testing.T) {
 	})
 }
 
-// TestThreadsWaitInVirtualTime: threads that are paused by one of them, or wait for its hook, take no time, and no thread makes a step then.
+// TestThreadsWaitInVirtualTime: threads that are paused by one of them, or wait for its hook, take no time, and no thread makes a step
+// then.
 func TestThreadsWaitInVirtualTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := NewGraph(1)
@@ -209,8 +210,8 @@ func metricsOfAll() (g *Graph, loss *Node, fetch []*Node) {
 		Recall(p, y), BatchAUC(p, y), BatchAccuracy(p, y)}
 }
 
-// TestThreadsCountTogether: metrics are of the examples of all threads, in reports, in the result and in its counts, as if one loop had seen
-// them; those of a batch are one thread's. Each thread alone has labels of one class, of which there is no AUC.
+// TestThreadsCountTogether: metrics are of the examples of all threads, in reports, in the result and in its counts, as if one loop had
+// seen them; those of a batch are one thread's. Each thread alone has labels of one class, of which there is no AUC.
 func TestThreadsCountTogether(t *testing.T) {
 	g, loss, fetch := metricsOfAll()
 	loss.Bind(&threads{own: map[*float32]bool{}})
@@ -287,8 +288,8 @@ func TestCountsOfAResult(t *testing.T) {
 	}
 }
 
-// TestTheFirstThreadHasNothing: the result has fetches of a thread that made steps, and any thread's step is reported.
-func TestTheFirstThreadHasNothing(t *testing.T) {
+// TestFirstThreadWithoutSteps: the result has fetches of a thread that made steps, and any thread's step is reported.
+func TestFirstThreadWithoutSteps(t *testing.T) {
 	t.Setenv("FLEET_PROGRESS", "plain")
 	n, out := newToy(1), &bytes.Buffer{}
 	newThreads(n)

@@ -134,9 +134,9 @@ func TestChecksumWhereAsked(t *testing.T) {
 	}
 }
 
-// TestNothingToTellByIsAnsweredSafely cuts a request to less than an envelope, and flips each bit of the refusal: the caller is
+// TestTruncatedRequestReportsDamage cuts a request to less than an envelope, and flips each bit of the refusal: the caller is
 // never told anything but that messages were damaged, which is worth another try.
-func TestNothingToTellByIsAnsweredSafely(t *testing.T) {
+func TestTruncatedRequestReportsDamage(t *testing.T) {
 	l := &line{Transport: transport.NewMemory()}
 	z := transport.Compressed(l, byName(t, "none"), 0)
 	endpoint, calls := start(t, z, "server:0")

@@ -60,8 +60,8 @@ func TestEnvelopes(t *testing.T) {
 	}
 }
 
-// TestOnlyWhatPays sends what does not shrink, and looks whether it went out as it was, without a copy.
-func TestOnlyWhatPays(t *testing.T) {
+// TestSkipsUnprofitableCompression sends what does not shrink, and looks whether it went out as it was, without a copy.
+func TestSkipsUnprofitableCompression(t *testing.T) {
 	noise, gradients := codectest.Messages()["noise 65537"], codectest.Messages()["gradients"]
 	w := &wire{Transport: transport.NewMemory()}
 	endpoint, _ := start(t, transport.Compressed(w, byName(t, "none"), 0), "server:0")

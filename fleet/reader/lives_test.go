@@ -126,7 +126,8 @@ func walkOver(ctx context.Context, t *testing.T, r *reader.Reader, ids []uint64,
 	return err
 }
 
-// TestAServerComesBackTwice: a server that comes back in the middle of a walk, and once more before its rows begin anew, has them begin anew.
+// TestAServerComesBackTwice: a server that comes back in the middle of a walk, and once more before its rows begin anew, has them begin
+// anew.
 func TestAServerComesBackTwice(t *testing.T) {
 	t.Parallel()
 	network := &transport.Memory{ReadToken: token}
@@ -233,9 +234,9 @@ func TestAJobThatGoesBack(t *testing.T) {
 	}
 }
 
-// TestBeyondTheBound: 200 readers that ask as fast as they can have of each server what FLEET_READ_ROWS says, each is told when to come
-// again, and steps take as long as without them.
-func TestBeyondTheBound(t *testing.T) {
+// TestReadersAreRateLimited: 200 readers that ask as fast as they can have of each server what FLEET_READ_ROWS says, each is told when
+// to come again, and steps take as long as without them.
+func TestReadersAreRateLimited(t *testing.T) {
 	t.Parallel()
 	law.Slow(t)
 	var took [2]time.Duration

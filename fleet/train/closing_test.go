@@ -15,9 +15,9 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// TestAskedAsTold: the row of zeros that a job's last lines show is one that its model scores, whatever it is fed; one that is too long is
-// not shown. A model that is the best evaluation's says of which.
-func TestAskedAsTold(t *testing.T) {
+// TestLastLinesShowARowThatScores: the row of zeros that a job's last lines show is one that its model scores, whatever it is fed; one
+// that is too long is not shown. A model that is the best evaluation's says of which.
+func TestLastLinesShowARowThatScores(t *testing.T) {
 	t.Parallel()
 	row := regexp.MustCompile(`\nask it:   curl -s localhost:8080/score -H 'Content-Type: application/json' -d '(.*)'\nsaved `)
 	for name, c := range map[string]struct {
@@ -83,9 +83,9 @@ func (doubled) Backward(c *nn.OpCall) {
 // ownLines is a format of a program's own.
 type ownLines struct{ dataset.CSV }
 
-// TestWhoServesAProgramsOwn: a model with operations of the program's own is not said to be one for examples/serve, which can't load it; of one
-// whose lines only the program reads, rows are asked for as JSON.
-func TestWhoServesAProgramsOwn(t *testing.T) {
+// TestServeHintForCustomModels: a model with operations of the program's own is not said to be one for examples/serve, which can't load
+// it; of one whose lines only the program reads, rows are asked for as JSON.
+func TestServeHintForCustomModels(t *testing.T) {
 	t.Parallel()
 	if err := errors.Join(nn.RegisterOp[doubled]("closing doubled"), dataset.RegisterFormat[ownLines]("closing lines")); err != nil {
 		t.Fatal(err)

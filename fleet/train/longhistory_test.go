@@ -127,8 +127,8 @@ func mustLoss(t *testing.T, dir string) float64 {
 	return logLoss(t, m)
 }
 
-// TestTheModelIsTheBest: a job that stops since it gets no better leaves the best evaluation's model and the last step's checkpoint, in every
-// kind of job, whoever evaluates when, and says so; the same command, and more epochs, go on with both.
+// TestTheModelIsTheBest: a job that stops since it gets no better leaves the best evaluation's model and the last step's checkpoint, in
+// every kind of job, whoever evaluates when, and says so; the same command, and more epochs, go on with both.
 func TestTheModelIsTheBest(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -218,8 +218,8 @@ func TestTheBestModelIsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// TestThreadsThatGoOnMeasureNothing: a job whose threads push while it evaluates in the middle of an epoch is refused when it begins.
-func TestThreadsThatGoOnMeasureNothing(t *testing.T) {
+// TestEvalEveryIsRefusedWithFreeThreads: a job whose threads push while it evaluates in the middle of an epoch is refused when it begins.
+func TestEvalEveryIsRefusedWithFreeThreads(t *testing.T) {
 	t.Parallel()
 	for servers, refused := range []bool{false, true} {
 		errs := fleettest.Cluster{Servers: servers, Workers: 1}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {

@@ -14,11 +14,12 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// TestDirectoriesThatWereMeant: who names a directory that has no checkpoint, or no model, is told of those in it, or beside it.
+// TestMissingCheckpointSuggestsDirectories: who names a directory that has no checkpoint, or no model, is told of those in it, or beside
+// it.
 //
 // Promise: [G6] a job does not begin anew where it was to go on from a checkpoint, or a model, that is no series
 // Also: TestServersRefuseAMisplacedSeries
-func TestDirectoriesThatWereMeant(t *testing.T) {
+func TestMissingCheckpointSuggestsDirectories(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
 	out := filepath.Join(parent, "signs")

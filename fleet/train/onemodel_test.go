@@ -76,8 +76,8 @@ func TestOneModelAtAnEpochsEnd(t *testing.T) {
 	}
 }
 
-// TestOneModelInTheMiddleOfAnEpoch: what an evaluation between two steps measures is what a hook saves there, with the averages of batch norm,
-// whatever number of threads trains.
+// TestOneModelInTheMiddleOfAnEpoch: what an evaluation between two steps measures is what a hook saves there, with the averages of batch
+// norm, whatever number of threads trains.
 func TestOneModelInTheMiddleOfAnEpoch(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -171,8 +171,8 @@ func TestAHookMeasuresWhatItSaves(t *testing.T) {
 	}
 }
 
-// TestCopiesThatStayApartAreTold: where workers of mode geo keep changes, a job says that it evaluates other weights than it saves, and else not.
-func TestCopiesThatStayApartAreTold(t *testing.T) {
+// TestGeoRestKeepWarns: where workers of mode geo keep changes, a job says that it evaluates other weights than it saves, and else not.
+func TestGeoRestKeepWarns(t *testing.T) {
 	// Serial: it takes over the process's log.
 	defer slog.SetDefault(slog.Default())
 	for _, c := range []struct {

@@ -161,11 +161,11 @@ func TestSignalsAreStatuses(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsInVainIsStartedAgain: a worker of a job in sync is killed, and nobody starts it again. The others go back to the checkpoint,
-// wait for it until StartTimeout, and end with the status by which all roles are started again.
+// TestWaitInVainEndsWithRestartStatus: a worker of a job in sync is killed, and nobody starts it again. The others go back to the
+// checkpoint, wait for it until StartTimeout, and end with the status by which all roles are started again.
 //
 // Promise: [G5] roles that wait in vain for a dead worker to come back end with 75 after StartTimeout
-func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
+func TestWaitInVainEndsWithRestartStatus(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	place, dir := porttest.Kept(t, 1)[0], t.TempDir()
@@ -204,8 +204,8 @@ func TestWhatWaitsInVainIsStartedAgain(t *testing.T) {
 	}
 }
 
-// TestAWorkerBehindTheEndOfItsJob: a worker that is started again when its job has just ended finds no server, and nothing to train: it ends
-// well, and says so. With more epochs to train, or another directory, it has failed.
+// TestAWorkerBehindTheEndOfItsJob: a worker that is started again when its job has just ended finds no server, and nothing to train: it
+// ends well, and says so. With more epochs to train, or another directory, it has failed.
 func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

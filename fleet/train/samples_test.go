@@ -181,9 +181,9 @@ func (l *ledger) lives(ctx context.Context, f *fleet.Fleet) error {
 	return l.play(ctx, second)
 }
 
-// TestEachSampleCounts: a worker is killed in the middle of an epoch, and the others end that one and more without it. What it had not trained
-// is trained by its next life, when that comes, or by another process when all else is done, or when all are started again: each sample
-// counts as often as the epochs say, but for what was on its way when the worker was killed.
+// TestEachSampleCounts: a worker is killed in the middle of an epoch, and the others end that one and more without it. What it had not
+// trained is trained by its next life, when that comes, or by another process when all else is done, or when all are started again: each
+// sample counts as often as the epochs say, but for what was on its way when the worker was killed.
 //
 // Promise: [G6] no epoch is over in a checkpoint while a worker that was lost has some of it left: a job that is
 // started again trains that, and nothing twice
@@ -238,8 +238,8 @@ func TestEachSampleCounts(t *testing.T) {
 	}
 }
 
-// check holds the counts to what a death may cost: async trains again what waits and what travels, half_async one step, and geo lacks what was
-// not exchanged.
+// check holds the counts to what a death may cost: async trains again what waits and what travels, half_async one step, and geo lacks
+// what was not exchanged.
 func (l *ledger) check(t *testing.T) {
 	t.Helper()
 	missing, more := 0, 0
@@ -267,10 +267,10 @@ func (l *ledger) check(t *testing.T) {
 	}
 }
 
-// TestWhatIsShort: where nobody can train what a worker had left, a job that has ended says how many samples that are.
+// TestUntrainedSamplesAreReported: where nobody can train what a worker had left, a job that has ended says how many samples that are.
 //
 // Promise: [G5] a program of fleet/train that ends short says how many samples were not trained
-func TestWhatIsShort(t *testing.T) {
+func TestUntrainedSamplesAreReported(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, mode := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync} {
@@ -304,8 +304,8 @@ func TestWhatIsShort(t *testing.T) {
 	}
 }
 
-// TestAFailedJobLeavesNoLives: a worker that plays another's life, and fails, returns when that life has ended too: its process may be about
-// to join the job's next run.
+// TestAFailedJobLeavesNoLives: a worker that plays another's life, and fails, returns when that life has ended too: its process may be
+// about to join the job's next run.
 func TestAFailedJobLeavesNoLives(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)

@@ -164,8 +164,8 @@ func TestCloseTellsAll(t *testing.T) {
 	}
 }
 
-// TestOverDoesNotWait: a step that waits for servers keeps nobody who asks for the session.
-func TestOverDoesNotWait(t *testing.T) {
+// TestSessionIsFreeDuringAStep: a step that waits for servers keeps nobody who asks for the session.
+func TestSessionIsFreeDuringAStep(t *testing.T) {
 	th := newThread(t, strategy.GradientMerge{KSteps: 2})
 	asked := 0
 	th.r.during = func() {
@@ -179,8 +179,8 @@ func TestOverDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestAFlushWaitsForNoStep: a session whose step waits for another thread's is in the middle of a step, and flushing it does nothing, since that
-// thread may be the one that flushes. What is gathered goes with the step.
+// TestAFlushWaitsForNoStep: a session whose step waits for another thread's is in the middle of a step, and flushing it does nothing,
+// since that thread may be the one that flushes. What is gathered goes with the step.
 func TestAFlushWaitsForNoStep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, waits := range []string{"Begin", "End"} {
@@ -209,8 +209,8 @@ func TestAFlushWaitsForNoStep(t *testing.T) {
 	})
 }
 
-// TestAStepWaitsForAFlush: a step that begins while another goroutine flushes, which takes a second, begins behind that; in virtual time too,
-// where a goroutine that waits for a mutex stops the clock.
+// TestAStepWaitsForAFlush: a step that begins while another goroutine flushes, which takes a second, begins behind that; in virtual time
+// too, where a goroutine that waits for a mutex stops the clock.
 func TestAStepWaitsForAFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		th := newThread(t, strategy.GradientMerge{KSteps: 2})

@@ -38,9 +38,9 @@ func newStranger(t *testing.T) (s *stranger, dir string) {
 	return s, dir
 }
 
-// TestWhoLives: a directory is refused while its holder lives, is free at once when that was a process of this machine and has ended, and
-// free after a while when it was one of another machine that says nothing any more.
-func TestWhoLives(t *testing.T) {
+// TestClaimBlocksWhileItsHolderLives: a directory is refused while its holder lives, is free at once when that was a process of this
+// machine and has ended, and free after a while when it was one of another machine that says nothing any more.
+func TestClaimBlocksWhileItsHolderLives(t *testing.T) {
 	for name, c := range map[string]struct {
 		prepare func(t *testing.T) (dir string)
 		taken   string // what the error says, empty if the directory can be had
@@ -118,8 +118,8 @@ func TestWhoLives(t *testing.T) {
 	}
 }
 
-// TestWhoStoodStill: a job that was taken for gone says so when it saves again, and leaves the other's lock alone.
-func TestWhoStoodStill(t *testing.T) {
+// TestExpiredClaimIsNoticed: a job that was taken for gone says so when it saves again, and leaves the other's lock alone.
+func TestExpiredClaimIsNoticed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		var claims Claims
@@ -162,8 +162,8 @@ type broken struct{}
 
 func (broken) ReadAt([]byte, int64) (int, error) { return 0, errors.New("input/output error") }
 
-// TestNobodyKnowsWhoLives: a directory whose holder can't be read is not taken for one that nobody holds.
-func TestNobodyKnowsWhoLives(t *testing.T) {
+// TestUnreadableClaimCountsAsHeld: a directory whose holder can't be read is not taken for one that nobody holds.
+func TestUnreadableClaimCountsAsHeld(t *testing.T) {
 	if _, known, err := readOwner(broken{}); known || err == nil {
 		t.Errorf("known %t, error %v", known, err)
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/gofleet/gofleet/internal/law"
 )
 
-// TestEveryCrashOfASeriesInAStore is TestEveryCrashOfASeries where each put and each removal is one operation: behind any of them the newest
-// checkpoint that was acknowledged is found and loads, and what was pinned is whole.
+// TestEveryCrashOfASeriesInAStore is TestEveryCrashOfASeries where each put and each removal is one operation: behind any of them the
+// newest checkpoint that was acknowledged is found and loads, and what was pinned is whole.
 //
 // Promise: [G6] a crash leaves the newest acknowledged save in a store too, where each put and removal is one
 // operation, and each request may fail, hang, or be done and not answered
@@ -227,9 +227,9 @@ func TestTwoJobsInAStore(t *testing.T) {
 	})
 }
 
-// TestABeatTakesAWhile: a job whose store takes 25 s for a small file keeps its directory, and another is told so; when it says nothing more,
-// others wait for as long as four of its beats would take, and one that claims to need an hour is waited for ten minutes.
-func TestABeatTakesAWhile(t *testing.T) {
+// TestSlowStoreKeepsItsClaim: a job whose store takes 25 s for a small file keeps its directory, and another is told so; when it says
+// nothing more, others wait for as long as four of its beats would take, and one that claims to need an hour is waited for ten minutes.
+func TestSlowStoreKeepsItsClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes = 25 * time.Second
 		m := storetest.NewMemory()
@@ -336,8 +336,8 @@ func TestTwoWritersOfOneManifest(t *testing.T) {
 	}
 }
 
-// TestAManifestThatIsAnsweredLate: a store that makes the manifest of a checkpoint which was given up that of the directory, when servers have
-// discarded their parts, has a whole one then; the next save replaces it, and what is left is removed when it is old.
+// TestAManifestThatIsAnsweredLate: a store that makes the manifest of a checkpoint which was given up that of the directory, when
+// servers have discarded their parts, has a whole one then; the next save replaces it, and what is left is removed when it is old.
 func TestAManifestThatIsAnsweredLate(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -446,8 +446,8 @@ func TestStoresWithoutConditions(t *testing.T) {
 	}
 }
 
-// TestAClaimWhoseAnswerIsLost: a put of a claim that is done and not answered is this job's own, whichever it is, and the directory is taken
-// at once.
+// TestAClaimWhoseAnswerIsLost: a put of a claim that is done and not answered is this job's own, whichever it is, and the directory is
+// taken at once.
 func TestAClaimWhoseAnswerIsLost(t *testing.T) {
 	for lost := range 2 {
 		synctest.Test(t, func(t *testing.T) {

@@ -169,8 +169,8 @@ func TestResumeFails(t *testing.T) {
 	}
 }
 
-// TestTwoJobsInOneDirectory: the second is refused by the name of the first, which goes on; when that has ended, the second may. Of what the
-// first has under way nothing is removed until it is old.
+// TestTwoJobsInOneDirectory: the second is refused by the name of the first, which goes on; when that has ended, the second may. Of what
+// the first has under way nothing is removed until it is old.
 func TestTwoJobsInOneDirectory(t *testing.T) { synctest.Test(t, twoJobs) }
 
 func twoJobs(t *testing.T) {
@@ -213,9 +213,9 @@ func twoJobs(t *testing.T) {
 	}
 }
 
-// TestWhatIsCommittedIsNotSwept: a part of a committed checkpoint is out of sight for a while. The next directory that is made
+// TestCommittedCheckpointIsNotSwept: a part of a committed checkpoint is out of sight for a while. The next directory that is made
 // does not sweep the checkpoint away with what was never finished, and it is whole when the part is back.
-func TestWhatIsCommittedIsNotSwept(t *testing.T) {
+func TestCommittedCheckpointIsNotSwept(t *testing.T) {
 	s, _ := newSeries(t.TempDir(), 2)
 	dir := filepath.Join(s.Dir, saveTo(t, s))
 	part := filepath.Join(dir, PartName("x", 0, 1))

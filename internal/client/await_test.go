@@ -118,8 +118,8 @@ func TestWaitingEnds(t *testing.T) {
 	}
 }
 
-// TestNoUseWaiting has servers that will never take this worker: it says so at once and names the server.
-func TestNoUseWaiting(t *testing.T) {
+// TestFailsFastWhenServerRefuses has servers that will never take this worker: it says so at once and names the server.
+func TestFailsFastWhenServerRefuses(t *testing.T) {
 	refuse := func(reason string) func(string, wire.Header) error {
 		return func(endpoint string, _ wire.Header) error {
 			return fmt.Errorf("call %s: %w: %s", endpoint, transport.ErrRefused, reason)

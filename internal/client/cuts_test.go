@@ -73,9 +73,9 @@ func endedSave(t *testing.T, patience, silence time.Duration) {
 	})
 }
 
-// TestACallBehindItsSteps: server 0 that was started again knows no number of a cut. A call begins again then under its own id, but for one
-// whose worker has gone on with steps: another cut beside these would hold one step at some servers and not at others.
-func TestACallBehindItsSteps(t *testing.T) {
+// TestCutIsNotRepeatedAfterSteps: server 0 that was started again knows no number of a cut. A call begins again then under its own id,
+// but for one whose worker has gone on with steps: another cut beside these would hold one step at some servers and not at others.
+func TestCutIsNotRepeatedAfterSteps(t *testing.T) {
 	none := func(string) (any, error) { return nil, nil }
 	for _, c := range []struct {
 		call

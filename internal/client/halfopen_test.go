@@ -56,11 +56,11 @@ func (h *halfOpen) Call(ctx context.Context, endpoint string, req [][]byte, read
 	return h.Transport.Call(ctx, endpoint, req, read)
 }
 
-// TestAServerThatStandsStill: a server with a journal is waited for as long as one that has ended, also where it takes requests and answers
+// TestPausedServerIsAwaited: a server with a journal is waited for as long as one that has ended, also where it takes requests and answers
 // none, as the system does for a process that is stopped.
 //
 // Promise: [G6] a server that is paused is waited for like one that died
-func TestAServerThatStandsStill(t *testing.T) {
+func TestPausedServerIsAwaited(t *testing.T) {
 	s := strategy.Async()
 	s.WorkerTimeout = strategy.Duration(30 * time.Second)
 	s.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}

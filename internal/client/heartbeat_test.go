@@ -122,8 +122,8 @@ func TestServersThatFallSilent(t *testing.T) {
 	}
 }
 
-// TestOneLostHeartbeatIsNothing loses every heartbeat for less than the timeout.
-func TestOneLostHeartbeatIsNothing(t *testing.T) {
+// TestHeartbeatsLostWithinTheTimeout loses every heartbeat for less than the timeout.
+func TestHeartbeatsLostWithinTheTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob(t, 1, 1, strategy.Async())
 		j.serve(0)
@@ -177,8 +177,8 @@ func TestSleep(t *testing.T) {
 	})
 }
 
-// TestSlowPushIsSpokenOf: a step that waits for another worker is in the log after ten seconds, and every thirty from then on.
-func TestSlowPushIsSpokenOf(t *testing.T) {
+// TestSlowPushIsLogged: a step that waits for another worker is in the log after ten seconds, and every thirty from then on.
+func TestSlowPushIsLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		j := newJob(t, 1, 2, strategy.Sync())

@@ -126,8 +126,9 @@ func frozenJob(t *testing.T, j *job, way transport.Transport) (both [2]*Client, 
 // mean is a worker's value of the frozen param.
 func mean(c *Client) float32 { return c.sessions.Frozen.Values()[0] }
 
-// TestALoadWhoseContextEndsBehindIt, when its worker asks for frozen values: it has them, since servers have loaded.
-func TestALoadWhoseContextEndsBehindIt(t *testing.T) {
+// TestFrozenValuesAfterACancelledLoad: the context of a load ends when its worker asks for frozen values: it has them, since servers
+// have loaded.
+func TestFrozenValuesAfterACancelledLoad(t *testing.T) {
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.Geo(4)} {
 		synctest.Test(t, func(t *testing.T) {
 			j := newJob(t, 2, 2, s)
@@ -148,8 +149,9 @@ func TestALoadWhoseContextEndsBehindIt(t *testing.T) {
 	}
 }
 
-// TestAMeetingThatEndsBehindALoad, when a worker asks for frozen values: it has them when it comes to the meeting again.
-func TestAMeetingThatEndsBehindALoad(t *testing.T) {
+// TestFrozenValuesAtARepeatedBarrier: a barrier behind a load ends when a worker asks for frozen values: it has them when it comes to
+// the meeting again.
+func TestFrozenValuesAtARepeatedBarrier(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob(t, 2, 2, strategy.Async())
 		ctx, cancel := context.WithCancel(t.Context())
@@ -201,9 +203,9 @@ func TestASaveBehindALoad(t *testing.T) {
 	}
 }
 
-// TestALifeBehindALoad goes on with its own updates and values at its first barrier: what was loaded before it joined is
-// nothing new to it. Its rate is 1 for two updates and 0.125 from then on; the other worker makes none.
-func TestALifeBehindALoad(t *testing.T) {
+// TestJoinAfterALoadKeepsOwnUpdates: a worker's next life goes on with its own updates and values at its first barrier: what was loaded
+// before it joined is nothing new to it. Its rate is 1 for two updates and 0.125 from then on; the other worker makes none.
+func TestJoinAfterALoadKeepsOwnUpdates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob(t, 2, 2, strategy.Geo(100))
 		j.rule = optimizer.SGD{Schedule: lr.PiecewiseDecay{Boundaries: []int64{2}, Values: []float64{1, 0.125}}}

@@ -228,9 +228,9 @@ func TestWrongSessions(t *testing.T) {
 	})
 }
 
-// TestTheLoopFeelsSlowServers holds back the pushes of an async worker: it goes on for two steps and then waits, no longer
+// TestLoopWaitsForSlowServers holds back the pushes of an async worker: it goes on for two steps and then waits, no longer
 // than its ctx.
-func TestTheLoopFeelsSlowServers(t *testing.T) {
+func TestLoopWaitsForSlowServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJob(t, 1, 1, strategy.Async())
 		j.serve(0)

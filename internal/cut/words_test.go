@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestOnlyTheAnchorSpeaks: a word counts that is of the call whose cut is under way, of its number and of the stage that
+// TestOnlyTheAnchorsWordCounts: a word counts that is of the call whose cut is under way, of its number and of the stage that
 // the leader waits at. What comes late or from elsewhere can't fail the cut.
-func TestOnlyTheAnchorSpeaks(t *testing.T) {
+func TestOnlyTheAnchorsWordCounts(t *testing.T) {
 	why := errors.New("its disk is full")
 	for name, c := range map[string]struct {
 		under bool // a cut is under way
@@ -125,9 +125,9 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// TestBeyond: a worker that has come further than the cut's steps makes a server's image another moment's; one of which
+// TestStepsBeyondACut: a worker that has come further than the cut's steps makes a server's image another moment's; one of which
 // the cut says nothing does not.
-func TestBeyond(t *testing.T) {
+func TestStepsBeyondACut(t *testing.T) {
 	for _, c := range []struct {
 		have, steps []uint64
 		want        bool

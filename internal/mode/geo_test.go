@@ -132,8 +132,9 @@ func TestRecorder(t *testing.T) {
 	ask(10, 0, 3, "[5 9] false")
 }
 
-// TestTakenWhole has values and changes of all sizes taken whole: nothing is left, and the worker has what the servers come to.
-func TestTakenWhole(t *testing.T) {
+// TestWholeSharesLeaveNothing has values and changes of all sizes taken whole: nothing is left, and the worker has what the servers come
+// to.
+func TestWholeSharesLeaveNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.Float32Range(-1e6, 1e6)
 		latest, old := []float32{value.Draw(t, "latest")}, []float32{value.Draw(t, "old")}

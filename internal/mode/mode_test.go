@@ -71,8 +71,8 @@ func play(t *testing.T, s Server, words []string) string {
 	return answer
 }
 
-// TestReachedWaitsForTheTables: a round that has closed is not reached before its update is in the tables.
-func TestReachedWaitsForTheTables(t *testing.T) {
+// TestRoundIsReachedAfterItsUpdate: a round that has closed is not reached before its update is in the tables.
+func TestRoundIsReachedAfterItsUpdate(t *testing.T) {
 	for name, s := range map[string]Server{"sync": NewSync(1), "ssp": NewSSP(1, 0)} {
 		apply, err := s.Push(0, At(0, 0))
 		if err != nil || len(apply) != 1 || s.Reached(At(0, 1)) {

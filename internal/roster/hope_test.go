@@ -50,8 +50,8 @@ func TestDesertedJobs(t *testing.T) {
 	}
 }
 
-// TestADesertedJobThatIsVisited counts anew.
-func TestADesertedJobThatIsVisited(t *testing.T) {
+// TestRestartTimeoutCountsAnewAfterAVisit: a deserted job that a worker joins and leaves waits the whole time again.
+func TestRestartTimeoutCountsAnewAfterAVisit(t *testing.T) {
 	h := cast("xd").Hope
 	h.members[1].returns = true
 	h.Desert(at(0))
@@ -141,8 +141,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestServersThatStay wait for the first worker as long as it takes, and for the others from then on.
-func TestServersThatStay(t *testing.T) {
+// TestServersWaitForTheFirstWorker: servers that stay wait for the first worker as long as it takes, and for the others from then on.
+func TestServersWaitForTheFirstWorker(t *testing.T) {
 	h := cast("--").Hope
 	h.Stay()
 	if err := h.Hopeless(at(0), at(1000)); err != nil {

@@ -106,8 +106,8 @@ func TestAPartThatIsGivenUpAlone(t *testing.T) {
 	}
 }
 
-// TestOnlyTheCutInHandIsRead: rows that are asked for by the name of another cut, or of none, are refused.
-func TestOnlyTheCutInHandIsRead(t *testing.T) {
+// TestReadsOfOtherCutsAreRefused: rows that are asked for by the name of another cut, or of none, are refused.
+func TestReadsOfOtherCutsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}}).until(cut.Reached)
@@ -233,8 +233,8 @@ func TestRoundsThatComeBack(t *testing.T) {
 	}
 }
 
-// TestWhatWorkersAreTold of the first weights: where the server's role was told to begin from, and what was found there.
-func TestWhatWorkersAreTold(t *testing.T) {
+// TestJoinTellsOfFirstWeights: workers are told where the server's role was told to begin from, and what was found there.
+func TestJoinTellsOfFirstWeights(t *testing.T) {
 	dir := t.TempDir()
 	commits(t, newServer(t, strategy.Async()), dir, "seven")
 	s := job{strategy: strategy.Async()}.empty(t)

@@ -87,12 +87,12 @@ func TestACutIsKeptForReading(t *testing.T) {
 	}
 }
 
-// TestNobodyCutsAfterDeath: a save waits for another's cut, its worker is declared dead meanwhile, and its own cut
+// TestCutOfADeadWorkerNeverBegins: a save waits for another's cut, its worker is declared dead meanwhile, and its own cut
 // never begins: nobody would end it.
 //
 // Promise: [G1] a cut waits for no step of a life that is over
 // Also: TestACutWaitsForNoEarlierLife
-func TestNobodyCutsAfterDeath(t *testing.T) {
+func TestCutOfADeadWorkerNeverBegins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := job{strategy: strategy.Async(), workers: 2}.server(t)
 		send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)

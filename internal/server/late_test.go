@@ -108,8 +108,8 @@ func (d stuckDisk) CreateTemp(dir, pattern string) (files.Temp, error) {
 	return d.FS.CreateTemp(dir, pattern)
 }
 
-// TestAPartBehindItsSave: a part that is written when its save has been given up is removed.
-func TestAPartBehindItsSave(t *testing.T) {
+// TestLatePartIsRemoved: a part that is written when its save has been given up is removed.
+func TestLatePartIsRemoved(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	disk := stuckDisk{files.OS{}, make(chan struct{}), make(chan struct{})}
 	defer checkpoint.UseDisk(disk)()

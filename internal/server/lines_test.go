@@ -56,9 +56,9 @@ func TestABrokenConnectionIsNoVerdictAlone(t *testing.T) {
 	}
 }
 
-// TestALineOfOneRequestTells: a worker is known by a new connection too where one of its life was asked twice, and where each of its
+// TestWorkerIsKnownByANewConnection: a worker is known by a new connection too where one of its life was asked twice, and where each of its
 // requests has a connection of its own, whose end says nothing, only silence tells.
-func TestALineOfOneRequestTells(t *testing.T) {
+func TestWorkerIsKnownByANewConnection(t *testing.T) {
 	for name, test := range map[string]struct {
 		firsts []bool // whether each request that shows life is its connection's first
 		life   uint32 // of the last of them

@@ -93,9 +93,9 @@ func TestNormsMeet(t *testing.T) {
 	})
 }
 
-// TestWhoHasGoneOnIsNotAwaited: a server that never closed a round, and sends sums of a later one, is not waited for,
+// TestNormsSkipServersThatAreAhead: a server that never closed a round, and sends sums of a later one, is not waited for,
 // and can't come back.
-func TestWhoHasGoneOnIsNotAwaited(t *testing.T) {
+func TestNormsSkipServersThatAreAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := clippingServer(t)
 		var asking sync.WaitGroup

@@ -79,9 +79,9 @@ func TestAServerThatIsNotReached(t *testing.T) {
 	})
 }
 
-// TestWhoComesBackAsksItsWorkers: a server that has come back takes no part in a cut before each worker in the job has
+// TestReturnedServerAwaitsItsWorkers: a server that has come back takes no part in a cut before each worker in the job has
 // shown that nothing it knows of is lacking, and none of them counts as silent for the time that the server was away.
-func TestWhoComesBackAsksItsWorkers(t *testing.T) {
+func TestReturnedServerAwaitsItsWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := withJournal(t)
 		first, _ := j.journaled(t)
@@ -130,8 +130,8 @@ func TestAGapInTheFirstWeights(t *testing.T) {
 	}
 }
 
-// TestADoubtedModel: servers note what their worker doubts of a model before it is whole, once, and only in its cut.
-func TestADoubtedModel(t *testing.T) {
+// TestServersDoubtAModelOnce: servers note what their worker doubts of a model before it is whole, once, and only in its cut.
+func TestServersDoubtAModelOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		chain := table.Chain{Base: "b", Last: "b", Generation: "g"}
@@ -207,8 +207,8 @@ func TestAJournalGrowsLarge(t *testing.T) {
 	})
 }
 
-// TestWorksAreAnsweredAtOnce: an order is answered when its work is done, and not at the end of a wait.
-func TestWorksAreAnsweredAtOnce(t *testing.T) {
+// TestOrderIsAnsweredWhenDone: an order is answered when its work is done, and not at the end of a wait.
+func TestOrderIsAnsweredWhenDone(t *testing.T) {
 	for work, plan := range map[cut.Work]cut.Plan{cut.Write: {cut.Write, cut.Commit}, cut.End: {cut.End}, cut.Mark: {cut.Read, cut.Mark},
 		cut.Take: {cut.Read, cut.Take}} {
 		t.Run(string(work), func(t *testing.T) {
@@ -277,8 +277,8 @@ func TestALoadWhereWorkersTrainCopies(t *testing.T) {
 	}
 }
 
-// TestAWorkIsClosedOnce: what lets go of a cut's work may do so again, and where there is none.
-func TestAWorkIsClosedOnce(t *testing.T) {
+// TestReleasingACutsWorkTwice: what lets go of a cut's work may do so again, and where there is none.
+func TestReleasingACutsWorkTwice(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	image := checkpoint.ImageOf(s.part.Store)
 	w := &work{image: &image}
@@ -373,8 +373,8 @@ func TestAnUnknownWork(t *testing.T) {
 	})
 }
 
-// TestAnEndThatCantBe: an order to end a period that says nothing of how is answered with why, and ends none.
-func TestAnEndThatCantBe(t *testing.T) {
+// TestInvalidPeriodEndIsRefused: an order to end a period that says nothing of how is answered with why, and ends none.
+func TestInvalidPeriodEndIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		holds(t, s, 1, cut.End)

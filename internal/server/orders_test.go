@@ -116,13 +116,13 @@ func TestSignsOfLifeEndAHold(t *testing.T) {
 	})
 }
 
-// TestWhoReturnedHoldsNothingYet: a server that was started again takes part in a cut when all workers that show life
+// TestRestartedServerRefusesHold: a server that was started again takes part in a cut when all workers that show life
 // have shown that it lacks nothing.
 //
 // Promise: [G6] a restarted server holds no cut before its state is complete, and a restarted server 0 continues what
 // it had begun
 // Also: TestAReturnedServer0GoesOn
-func TestWhoReturnedHoldsNothingYet(t *testing.T) {
+func TestRestartedServerRefusesHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		s.st.Returned = true
@@ -375,8 +375,8 @@ func TestTheSaverIsTheLowest(t *testing.T) {
 	}
 }
 
-// TestALateSaverWaits, when it is asked to end, for workers that save before it and end, be it that they save a last time. These are all that are
-// not late, and lower ones that are. For one that goes on it does not wait. Its own last save is recorded once.
+// TestALateSaverWaits, when it is asked to end, for workers that save before it and end, be it that they save a last time. These are all
+// that are not late, and lower ones that are. For one that goes on it does not wait. Its own last save is recorded once.
 func TestALateSaverWaits(t *testing.T) {
 	last, ends, ending := wire.Saver{Last: true}, wire.Saver{Last: true, Ends: true}, wire.Saver{Ends: true}
 	for name, row := range map[string]struct {

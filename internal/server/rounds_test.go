@@ -7,8 +7,8 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestPushesLeaveRunAsleep: Run is woken when the last worker has left, and not by pushes.
-func TestPushesLeaveRunAsleep(t *testing.T) {
+// TestRunSleepsDuringPushes: Run is woken when the last worker has left, and not by pushes.
+func TestRunSleepsDuringPushes(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	ending := func() <-chan struct{} {
 		s.st.Lock()

@@ -203,8 +203,8 @@ func TestTheStepOfAManifest(t *testing.T) {
 	}
 }
 
-// TestAFactorCountsFromItsUpdate: where workers train copies a checkpoint has a factor from the next of their updates on.
-func TestAFactorCountsFromItsUpdate(t *testing.T) {
+// TestRateFactorBeginsAtItsUpdate: where workers train copies a checkpoint has a factor from the next of their updates on.
+func TestRateFactorBeginsAtItsUpdate(t *testing.T) {
 	s := newServer(t, strategy.Geo(1))
 	s.part.Store.SetStep(10)
 	s.part.Store.SetRateFactor(0.5)

@@ -13,10 +13,10 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestWhoMayStillEnd: a server that was asked to end goes on for a heartbeat, in which workers come to the end of a step,
-// and for three where one has ended. One with a journal goes on for three in any case, and behind them while a cut is
-// led or a worker is about to end. Neither does so in a job that has failed or has no workers left.
-func TestWhoMayStillEnd(t *testing.T) {
+// TestStoppedServerServesOnForAHeartbeat: a server that was asked to end goes on for a heartbeat, in which workers come to the end of a
+// step, and for three where one has ended. One with a journal goes on for three in any case, and behind them while a cut is led or a
+// worker is about to end. Neither does so in a job that has failed or has no workers left.
+func TestStoppedServerServesOnForAHeartbeat(t *testing.T) {
 	for name, c := range map[string]struct {
 		before  func(*testing.T, *Server)
 		awaits  int // heartbeats, of which it needs the last one no more

@@ -161,8 +161,8 @@ func TestRoundsAreCounted(t *testing.T) {
 	})
 }
 
-// TestOneThingAtATime: in lockstep a worker has one turn, elsewhere nothing waits.
-func TestOneThingAtATime(t *testing.T) {
+// TestOneTurnAWorkerInLockstep: in lockstep a worker has one turn, elsewhere nothing waits.
+func TestOneTurnAWorkerInLockstep(t *testing.T) {
 	for m, alone := range map[strategy.Mode]bool{strategy.ModeSync: true, strategy.ModeAsync: false} {
 		w := newWorker(t, strategy.Strategy{Mode: m}, &ledger{})
 		done, err := w.InTurn(t.Context(), "saving")
@@ -181,9 +181,9 @@ func TestOneThingAtATime(t *testing.T) {
 	}
 }
 
-// TestWeightsAnewBehindAnEpoch: a step behind the end of an epoch has the servers' weights and rows, whatever came before with the same
-// version.
-func TestWeightsAnewBehindAnEpoch(t *testing.T) {
+// TestWeightsAreRefreshedAfterAnEpoch: a step behind the end of an epoch has the servers' weights and rows, whatever came before with
+// the same version.
+func TestWeightsAreRefreshedAfterAnEpoch(t *testing.T) {
 	for _, m := range []strategy.Mode{strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync} {
 		t.Run(string(m), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -41,7 +41,7 @@
 //	what is done                               before                          now
 //	a server is killed and started again,      trains on with half of the      all end with 75 within 4 s, and train
 //	and so is who ends; async,                 model fresh, and exit code 0    it anew
-//	half_async, geo (TestEverybodyGoesBack)
+//	half_async, geo (TestAllGoBackAfterAServersDeath)
 //	the same job is started at its addresses   takes the workers' places       refused by name after 4 s; the first
 //	(TestASecondJobIsRefused)                                                  comes to its end
 //	all processes stand still for 40 s         dead when they wake up          go on to the end
@@ -53,7 +53,7 @@
 //
 // Two are played in virtual time alone. A wall clock that was set by an hour ended workers, or had them wait for that
 // hour (TestWallClock of internal/awake); a worker 0 that died before it had published left the others waiting
-// (TestNobodyPublishes of fleet).
+// (TestWorker0DiesBeforePublishing of fleet).
 //
 // None of this is against somebody who sees the network: in plaintext the proofs of frames travel with them.
 package main

@@ -108,8 +108,8 @@ func weightsOf(t *Sparse, step int64) (all []float32) {
 	return all
 }
 
-// TestFactorsOfUpdatesOnTheirWay: an update that has begun keeps its factor.
-func TestFactorsOfUpdatesOnTheirWay(t *testing.T) {
+// TestStartedUpdateKeepsItsFactor: an update that has begun keeps its factor.
+func TestStartedUpdateKeepsItsFactor(t *testing.T) {
 	for _, rule := range []optimizer.Rule{optimizer.SGD{LR: 1}, tallyRate{}} {
 		t.Run(fmt.Sprintf("%T", rule), func(t *testing.T) {
 			f := newFactored(t, rule)

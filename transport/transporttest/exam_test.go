@@ -109,7 +109,7 @@ var failures = map[string]struct {
 
 const badEnv = "TRANSPORTTEST_BAD"
 
-// TestBad sits the exam with a transport that must fail; TestExamNotices runs it in a process of its own.
+// TestBad sits the exam with a transport that must fail; TestExamFailsBadTransports runs it in a process of its own.
 func TestBad(t *testing.T) {
 	f, ok := failures[os.Getenv(badEnv)]
 	if !ok {
@@ -123,8 +123,8 @@ func TestBad(t *testing.T) {
 	}, func() string { return "server:0" })
 }
 
-// TestExamNotices checks that the exam fails those who deserve it.
-func TestExamNotices(t *testing.T) {
+// TestExamFailsBadTransports checks that the exam fails those who deserve it.
+func TestExamFailsBadTransports(t *testing.T) {
 	law.Slow(t)
 	for name, f := range failures {
 		t.Run(name, func(t *testing.T) {

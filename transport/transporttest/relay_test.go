@@ -150,8 +150,8 @@ func TestHealthyRelay(t *testing.T) {
 	}
 }
 
-// TestRelayToNobody passes on to an endpoint where nobody listens.
-func TestRelayToNobody(t *testing.T) {
+// TestRelayToAClosedPort passes on to an endpoint where nobody listens.
+func TestRelayToAClosedPort(t *testing.T) {
 	transporttest.CheckLeaks(t)
 	relay, err := transporttest.NewRelay("127.0.0.1:1", 1, transporttest.LineFaults{})
 	if err != nil {

@@ -60,8 +60,9 @@ func TestChances(t *testing.T) {
 	}
 }
 
-// TestSameAgain: rows are a function of the seed, and an item has the same tags in every row, but for a few items whose hashes are the same.
-func TestSameAgain(t *testing.T) {
+// TestRowsAreAFunctionOfTheSeed: rows are a function of the seed, and an item has the same tags in every row, but for a few items whose
+// hashes are the same.
+func TestRowsAreAFunctionOfTheSeed(t *testing.T) {
 	a, b, other := all(t, 1, 3000), all(t, 1, 3000), all(t, 2, 3000)
 	if !slices.Equal(a["history"].Int64s(), b["history"].Int64s()) || slices.Equal(a["item"].Int64s(), other["item"].Int64s()) {
 		t.Error("rows are no function of the seed")

@@ -160,8 +160,8 @@ func crashed(t *testing.T, n int, how trouble, before string, c store.Condition,
 	return !ended
 }
 
-// TestOneWhoStandsStill is taken back by another, and can't put its file there when it goes on.
-func TestOneWhoStandsStill(t *testing.T) {
+// TestStaleWriterIsFenced: a job that stood still is taken back by another, and can't put its file there when it goes on.
+func TestStaleWriterIsFenced(t *testing.T) {
 	s, f := newStore(t)
 	version := put(t, s, "nn/f", "before")
 	moved := 0
@@ -186,8 +186,8 @@ func TestOneWhoStandsStill(t *testing.T) {
 	}
 }
 
-// TestAReplacementThatEndsMeanwhile: the shell asks for one name after the other; a file that is away when it asks for its name, and is there
-// when it asks for what lies beside, is found all the same, and may be replaced.
+// TestAReplacementThatEndsMeanwhile: the shell asks for one name after the other; a file that is away when it asks for its name, and is
+// there when it asks for what lies beside, is found all the same, and may be replaced.
 func TestAReplacementThatEndsMeanwhile(t *testing.T) {
 	for what, do := range map[string]func(s *Store, version string) error{
 		"stat": func(s *Store, version string) error {
@@ -271,8 +271,8 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestFaultsThatPass: each command fails once, before it is done and behind it, and what a store was asked for is done.
-func TestFaultsThatPass(t *testing.T) {
+// TestTransientFaultsAreRetried: each command fails once, before it is done and behind it, and what a store was asked for is done.
+func TestTransientFaultsAreRetried(t *testing.T) {
 	for _, done := range []bool{false, true} {
 		s, f := newStore(t)
 		failed := map[string]bool{}
@@ -300,8 +300,8 @@ func TestFaultsThatPass(t *testing.T) {
 	}
 }
 
-// TestBrokenOff: reading that breaks off says so, goes on from any byte, and never passes on the end of another version.
-func TestBrokenOff(t *testing.T) {
+// TestInterruptedReadGoesOn: reading that breaks off says so, goes on from any byte, and never passes on the end of another version.
+func TestInterruptedReadGoesOn(t *testing.T) {
 	s, f := newStore(t)
 	version := put(t, s, "nn/f", "0123456789")
 	f.befall = func(args []string) trouble { return trouble{status: 1, half: args[0] == "-cat", done: true} }
@@ -397,8 +397,8 @@ func TestMount(t *testing.T) {
 	}
 }
 
-// TestLongListings: a file of a directory of several answers is in each listing, also where it is moved aside between two answers, to a name
-// that was passed. A directory of one answer takes one command, and one that does not change two.
+// TestLongListings: a file of a directory of several answers is in each listing, also where it is moved aside between two answers, to a
+// name that was passed. A directory of one answer takes one command, and one that does not change two.
 func TestLongListings(t *testing.T) {
 	law.Slow(t)
 	s, f := newStore(t)

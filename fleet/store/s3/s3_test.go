@@ -73,7 +73,8 @@ func isPut(r *http.Request) bool {
 	return r.Method == http.MethodPut && !q.Has("partNumber") || r.Method == http.MethodPost && q.Has("uploadId")
 }
 
-// TestALostAnswer: a put on condition that was done and not answered is made again, refused, and found to be its own; that of another is not.
+// TestALostAnswer: a put on condition that was done and not answered is made again, refused, and found to be its own; that of another is
+// not.
 func TestALostAnswer(t *testing.T) {
 	law.Slow(t)
 	for _, content := range sized() {
@@ -155,8 +156,8 @@ func TestPieces(t *testing.T) {
 	}
 }
 
-// TestPiecesThatArePutTogetherSlowly: a service that copies pieces before it answers has more time for that than for another answer.
-func TestPiecesThatArePutTogetherSlowly(t *testing.T) {
+// TestSlowMultipartCompletionIsAwaited: a service that copies pieces before it answers has more time for that than for another answer.
+func TestSlowMultipartCompletionIsAwaited(t *testing.T) {
 	was := answerTime
 	answerTime = 300 * time.Millisecond
 	s, f := newStore(t)

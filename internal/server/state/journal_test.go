@@ -104,8 +104,8 @@ func TestRecordsThatAreNotNoted(t *testing.T) {
 	}
 }
 
-// TestFactsThatAreNothing are not written, and are resumed as nothing.
-func TestFactsThatAreNothing(t *testing.T) {
+// TestEmptyFactsAreNotWritten: facts that are nothing are not written, and are resumed as nothing.
+func TestEmptyFactsAreNotWritten(t *testing.T) {
 	m := NewMemory(NewJournal(nil, 0, "", nil))
 	number, list, all := 7, []int{1, 2}, []int{3, 4}
 	AddValue(m, "number", &number)

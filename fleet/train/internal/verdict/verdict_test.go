@@ -39,7 +39,8 @@ func floats(v ...float32) *tensor.Dense {
 	return tensor.New(tensor.WithShape(len(v), 1), tensor.WithBacking(v))
 }
 
-// TestCalibrationIsOfSortedRows: buckets of bins that add up are those of all rows, sorted by their chances, where no two chances share a bin.
+// TestCalibrationIsOfSortedRows: buckets of bins that add up are those of all rows, sorted by their chances, where no two chances share
+// a bin.
 func TestCalibrationIsOfSortedRows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, rare := rapid.IntRange(1, 300).Draw(t, "rows"), rapid.Bool().Draw(t, "rare")
@@ -85,8 +86,8 @@ func TestCalibrationIsOfSortedRows(t *testing.T) {
 	})
 }
 
-// TestAlikeChances: rows with one chance are one bucket, and of no rows nothing is known.
-func TestAlikeChances(t *testing.T) {
+// TestEqualScoresShareABucket: rows with one chance are one bucket, and of no rows nothing is known.
+func TestEqualScoresShareABucket(t *testing.T) {
 	rows := slices.Repeat([]scored{{0.25, 0}, {0.25, 1}}, 50)
 	if got, off := tallyOf(rows).Calibration(); len(got) != 1 || got[0] != (Bucket{100, 0.25, 0.5}) || off != 0.25 {
 		t.Errorf("buckets are %v, off by %v", got, off)
@@ -145,8 +146,8 @@ func TestWhatIsCompared(t *testing.T) {
 	}
 }
 
-// TestSeveralLabels: a row with several labels of two classes has a tally for each, under the label's name and its place, with the rows that
-// weigh something there.
+// TestSeveralLabels: a row with several labels of two classes has a tally for each, under the label's name and its place, with the rows
+// that weigh something there.
 func TestSeveralLabels(t *testing.T) {
 	two := func(v ...float32) *tensor.Dense {
 		return tensor.New(tensor.WithShape(len(v)/2, 2), tensor.WithBacking(v))
