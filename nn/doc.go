@@ -51,8 +51,7 @@
 //     [MacroRecall], [MacroF1], [ConfusionMatrix], [NDCG], [RecallAt]; [Weighted] gives them weights; [Index] has the
 //     exact top k of an item table, and recall@k
 //
-// OPS.md in this directory lists all of them with their shapes, formulas and sources, and their names in PyTorch, Keras
-// and Fleet.
+// OPS.md in this directory lists all of them with their formulas, and their names in PyTorch, Keras and Fleet.
 //
 // # Training
 //

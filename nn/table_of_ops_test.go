@@ -28,7 +28,7 @@ func TestTableOfOps(t *testing.T) {
 	}
 	for _, name := range ops {
 		if !slices.Contains(rows, name) {
-			t.Errorf("%s is in no table: give OPS.md a row with its shapes, formula, source, and what it is called elsewhere", name)
+			t.Errorf("%s is in no table: give OPS.md a row with its formula, and what it is called elsewhere", name)
 		}
 	}
 	for i, name := range rows {
