@@ -15,8 +15,8 @@ import (
 // errGone is the error of a request to a server that has ended.
 var errGone = errors.New("server is gone")
 
-// Do sends one request to a server and gives the answer to read, which may be nil. It is for requests that carry data or
-// wait for other workers: pushes, pulls and peeks of all sessions. It is [exchange.Servers.Call].
+// Do sends one request to a server and gives the answer to read, which may be nil. It is for requests that carry data
+// or wait for other workers: pushes, pulls and peeks of all sessions. It is [exchange.Servers.Call].
 func (l *link) Do(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) error {
 	return l.do(ctx, l.patience(), server, req, read)
 }
@@ -200,8 +200,8 @@ func (o *outage) gone(after time.Duration) bool {
 
 // patience is how long an attempt waits for an answer before the request is sent again (wait), the factor by which this
 // grows with each attempt (grow; 1 repeats at an even pace), and how much longer than the strategy's WaitTimeout the
-// request may take altogether (more). A log line reports a watched request that takes long. To one that joins or leaves,
-// ErrWentBack is an answer that concerns this worker alone.
+// request may take altogether (more). A log line reports a watched request that takes long. To one that joins or
+// leaves, ErrWentBack is an answer that concerns this worker alone.
 type patience struct {
 	wait, grow, more time.Duration
 	watched, joins   bool
