@@ -42,7 +42,7 @@ var (
 func TestJobs(t *testing.T) {
 	law.Slow(t)
 	var seeds []uint64
-	trial.EachSeed(t, 200, func(seed trial.Seed) { seeds = append(seeds, seed.N) })
+	trial.EachSeed(t, 120, func(seed trial.Seed) { seeds = append(seeds, seed.N) })
 	var next atomic.Int64
 	t.Run("lanes", func(t *testing.T) {
 		for lane := range runtime.GOMAXPROCS(0) {
