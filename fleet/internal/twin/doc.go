@@ -65,7 +65,6 @@
 //	calm.go      the same training undisturbed, for its bits
 //	shrink.go    the fewest calls that still fail
 //	table.go     what was drawn, and how often
-//	known.go     defects that are known, each with a seed
 //
 // # How far apart
 //

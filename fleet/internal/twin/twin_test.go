@@ -29,11 +29,11 @@ func TestMain(m *testing.M) {
 //
 // Promise: [G11] what users see of a job drawn by seed is what a float64 model that shares no code with it says;
 // without rounds by the order in which pushes arrived
-// Also: TestEveryOptionIsDrawn, TestKnown
+// Also: TestEveryOptionIsDrawn
 //
 // Promise: [G11] in sync, in collective jobs and alone a drawn job's bits are as if undisturbed, on any servers, and
 // each sample counts as often as its epochs say
-// Also: TestEveryOptionIsDrawn, TestKnown
+// Also: TestEveryOptionIsDrawn
 func TestJobs(t *testing.T) {
 	law.Slow(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -96,10 +96,6 @@ func play(t *testing.T, seed uint64) (passes bool) {
 	if len(wrong) == 0 {
 		return true
 	}
-	if known := twin.KnownOf(p); len(known) > 0 {
-		t.Logf("FLEET_SEED=%d fails, as is known: %s", seed, strings.Join(known, ", "))
-		return true
-	}
 	if tries := *shrinks; tries > 0 {
 		fewest := twin.Fewest(p, func(p twin.Program) bool { return len(judge(t, p)) > 0 }, tries)
 		if again := judge(t, fewest); len(again) > 0 { // what doesn't fail each time stays as it was
@@ -117,15 +113,6 @@ func play(t *testing.T, seed uint64) (passes bool) {
 		t.Errorf("FLEET_SEED=%d, or -run TestProgram -program %s: %s\n%v", seed, file, some, p)
 	}
 	return false
-}
-
-// TestKnown fails when a known defect is mended: its line goes then, and TestJobs judges programs that have it.
-func TestKnown(t *testing.T) {
-	for _, d := range twin.Defects {
-		if p := read(t, d.Program); !d.Has(p) || len(judge(t, p)) == 0 {
-			t.Errorf("%q is mended: remove its line from known.go, and %s", d.Name, d.Program)
-		}
-	}
 }
 
 // TestProgram plays the program of -program, a file in which TestJobs has left one.
