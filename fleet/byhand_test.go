@@ -21,6 +21,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -391,7 +392,7 @@ func TestModelsAreSavedOnceByName(t *testing.T) {
 			if _, periods := handCounts(t, filepath.Join(dir, "after")); periods != 1 {
 				t.Errorf("%d periods have ended, want 1", periods)
 			}
-			if err := errors.Join(failed(os.Stat(filepath.Join(dir, "batch", "manifest.json"))), failed(nn.Load(filepath.Join(dir, "base")))); err != nil {
+			if err := errors.Join(failed(os.Stat(filepath.Join(dir, "batch", "manifest.json"))), failed(serve.Load(filepath.Join(dir, "base")))); err != nil {
 				t.Error(err)
 			}
 		})

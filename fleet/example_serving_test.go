@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -26,7 +27,7 @@ func Example_serving() {
 		log.Fatal(err)
 	}
 
-	scorer, err := nn.OpenScorer(dir, nn.ScorerOptions{}) // any number of goroutines may use it
+	scorer, err := serve.OpenScorer(dir, serve.ScorerOptions{}) // any number of goroutines may use it
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -195,7 +196,7 @@ func TestStatisticsOutliveTheJob(t *testing.T) {
 // saysModel compares what a model says that was saved for inference.
 func saysModel(t *testing.T, dir string, want []float32) {
 	t.Helper()
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

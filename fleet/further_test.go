@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 	"github.com/gofleet/gofleet/strategy"
@@ -53,7 +54,7 @@ type further struct {
 }
 
 func (c further) run(ctx context.Context, f *fleet.Fleet) error {
-	m, err := nn.Load(c.from)
+	m, err := serve.Load(c.from)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (c further) check(frozen bool) {
 // predict is what a saved model says.
 func predict(t *testing.T, dir string) []float32 {
 	t.Helper()
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +122,7 @@ func predict(t *testing.T, dir string) []float32 {
 func TestALoadedModelTrainsOnLocally(t *testing.T) {
 	t.Parallel()
 	dir := trial.MixedModel(t)
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +151,7 @@ func TestServerWithoutLoadedRowsIsRefused(t *testing.T) {
 			defer cancel()
 			from = other
 		}
-		m, err := nn.Load(from)
+		m, err := serve.Load(from)
 		if err != nil {
 			return err
 		}
@@ -171,7 +172,7 @@ func TestServerWithoutLoadedRowsIsRefused(t *testing.T) {
 func TestNewRowsOfALoadedModel(t *testing.T) {
 	t.Parallel()
 	dir := trial.MixedModel(t)
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +204,7 @@ func TestACheckpointReplacesLoadedRows(t *testing.T) {
 	for name, c := range trial.Sizes() {
 		t.Run(name, func(t *testing.T) {
 			c.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
-				m, err := nn.Load(dir)
+				m, err := serve.Load(dir)
 				if err != nil {
 					return err
 				}
@@ -222,7 +223,7 @@ func TestACheckpointReplacesLoadedRows(t *testing.T) {
 					return f.SavePersistables(ctx, saved)
 				})
 			})
-			m, err := nn.Load(dir)
+			m, err := serve.Load(dir)
 			if err != nil {
 				t.Fatal(err)
 			}

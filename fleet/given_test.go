@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -67,7 +68,7 @@ func TestGivenValuesAreSaved(t *testing.T) {
 						return trial.SaveTogether(ctx, f, dir, nn.Inference(out))
 					})
 				})
-				m, err := nn.Load(dir)
+				m, err := serve.Load(dir)
 				if err != nil {
 					t.Fatal(err)
 				}

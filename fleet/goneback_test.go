@@ -22,6 +22,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"gorgonia.org/tensor"
@@ -79,7 +80,7 @@ type publisher struct {
 	baseBehind int // the leg that saves a base behind its checkpoint
 
 	leg, saved, bases int
-	up, lazy          *nn.Scorer
+	up, lazy          *serve.Scorer
 }
 
 func (p *publisher) at(name string) string { return filepath.Join(p.dir, "published", name) }
@@ -150,7 +151,7 @@ func (p *publisher) look(ctx context.Context, f *fleet.Fleet, c *clicking) error
 	if err := f.SaveInferenceModel(ctx, truth, c.model()); err != nil {
 		return err
 	}
-	m, err := nn.Load(truth)
+	m, err := serve.Load(truth)
 	if err != nil {
 		return err
 	}
@@ -165,8 +166,8 @@ func (p *publisher) look(ctx context.Context, f *fleet.Fleet, c *clicking) error
 	}
 	want := fmt.Sprint(out[0].Float32s())
 	delete(feeds, "click")
-	open := func() (*nn.Scorer, error) {
-		return nn.OpenScorer(p.at("base"), nn.ScorerOptions{Deltas: p.at("deltas")})
+	open := func() (*serve.Scorer, error) {
+		return serve.OpenScorer(p.at("base"), serve.ScorerOptions{Deltas: p.at("deltas")})
 	}
 	fresh, err := open()
 	if err != nil {
@@ -177,7 +178,7 @@ func (p *publisher) look(ctx context.Context, f *fleet.Fleet, c *clicking) error
 		p.lazy, _ = open()
 	}
 	_, err = p.up.Reload()
-	served := map[string]*nn.Scorer{"that is opened afresh": fresh, "that was up": p.up}
+	served := map[string]*serve.Scorer{"that is opened afresh": fresh, "that was up": p.up}
 	if p.saved%3 == 0 {
 		_, again := p.lazy.Reload()
 		err = errors.Join(err, again)
@@ -318,7 +319,7 @@ func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
 				if !ends(endpoint, req) {
 					return nil
 				}
-				if _, err := nn.Load(at("base"), at("delta")); err == nil && !own.Pulled.Swap(true) {
+				if _, err := serve.Load(at("base"), at("delta")); err == nil && !own.Pulled.Swap(true) {
 					close(dead)
 				}
 				return nil
@@ -334,7 +335,7 @@ func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
 				})
 			}()
 			<-dead
-			if _, err := nn.Load(at("base"), at("delta")); err != nil {
+			if _, err := serve.Load(at("base"), at("delta")); err != nil {
 				t.Errorf("what was saved before the worker died: %v", err)
 			}
 			next := newClicking()
@@ -352,7 +353,7 @@ func TestAWorkerThatEndsWhileItSaves(t *testing.T) {
 				return errors.Join(err, next.train(ctx, true, 7), next.deltaOf(ctx, second, at("after"), dir))
 			})
 			if err == nil {
-				_, err = nn.Load(at("base"), at("after"))
+				_, err = serve.Load(at("base"), at("after"))
 			}
 			first.Close()
 			if <-ended == nil {
@@ -396,32 +397,32 @@ func TestForkedDeltas(t *testing.T) {
 	forked := func(what string, err error) {
 		t.Helper()
 		text := fmt.Sprint(err)
-		if said := regexp.MustCompile(`"[0-9a-f]{16}"`).FindAllString(text, -1); !errors.Is(err, nn.ErrForked) || len(said) != 2 || said[0] == said[1] {
+		if said := regexp.MustCompile(`"[0-9a-f]{16}"`).FindAllString(text, -1); !errors.Is(err, serve.ErrForked) || len(said) != 2 || said[0] == said[1] {
 			t.Errorf("%s: error %v, want both generations", what, err)
 		}
 	}
 	version := func(names ...string) string {
-		v, err := nn.Version(at(names...))
+		v, err := serve.Version(at(names...))
 		if err != nil {
 			t.Error(err)
 		}
 		return v
 	}
-	is := func(what string, s *nn.Scorer, want string) {
+	is := func(what string, s *serve.Scorer, want string) {
 		t.Helper()
 		if s.Version() != want {
 			t.Errorf("%s is at %s, want %s", what, s.Version(), want)
 		}
 	}
-	open := func(deltas string) *nn.Scorer {
+	open := func(deltas string) *serve.Scorer {
 		t.Helper()
-		s, err := nn.OpenScorer(at("one", "base"), nn.ScorerOptions{Deltas: deltas})
+		s, err := serve.OpenScorer(at("one", "base"), serve.ScorerOptions{Deltas: deltas})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s
 	}
-	_, err := nn.Load(at("one", "base"), at("one", "1"), at("one", "2"), at("two", "3-"))
+	_, err := serve.Load(at("one", "base"), at("one", "1"), at("one", "2"), at("two", "3-"))
 	forked("Load", err)
 	up := open(at("one"))
 	is("a scorer of the first", up, version("one", "2"))
@@ -433,7 +434,7 @@ func TestForkedDeltas(t *testing.T) {
 	}
 	fresh := open(at("one"))
 	is("a scorer that is opened afresh", fresh, version("one", "1"))
-	for who, s := range map[string]*nn.Scorer{"that was up": up, "that is opened afresh": fresh} {
+	for who, s := range map[string]*serve.Scorer{"that was up": up, "that is opened afresh": fresh} {
 		changed, err := s.Reload()
 		if forked("Reload of a scorer "+who, err); changed {
 			t.Errorf("a scorer %s took one of two", who)
@@ -442,7 +443,7 @@ func TestForkedDeltas(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(at("one", "base")), os.Rename(at("next"), at("one", "base"))); err != nil {
 		t.Fatal(err)
 	}
-	for who, s := range map[string]*nn.Scorer{"that was up": up, "that was opened afresh": fresh} {
+	for who, s := range map[string]*serve.Scorer{"that was up": up, "that was opened afresh": fresh} {
 		if changed, err := s.Reload(); !changed || err != nil {
 			t.Errorf("a scorer %s does not go on with the next base: %v", who, err)
 		}
@@ -478,7 +479,7 @@ func TestDeltasOfAJobThatGoesOn(t *testing.T) {
 			err := errors.Join(c.train(ctx, true, 6), c.deltaOf(ctx, f, at("next2"), dir), c.train(ctx, true, 7), c.deltaOf(ctx, f, at("next3"), dir))
 			if err == nil {
 				slog.SetDefault(log.Logger())
-				_, err = nn.Load(at("next"), at("next1"), at("next2"), at("next3"))
+				_, err = serve.Load(at("next"), at("next1"), at("next2"), at("next3"))
 			}
 			return err
 		},
@@ -520,7 +521,7 @@ func TestDeltasOfAnotherModel(t *testing.T) {
 				if err := errors.Join(c.train(ctx, true, 3), c.delta(ctx, f, at("delta"))); err != nil {
 					return err
 				}
-				_, err := nn.Load(at("base"), at("delta"))
+				_, err := serve.Load(at("base"), at("delta"))
 				return err
 			})
 		})

@@ -16,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
@@ -37,7 +38,7 @@ func wideNet() (g *nn.Graph, out, loss *nn.Node) {
 }
 
 // TestIDsOfAllBits trains on signs up to 2⁶⁴−1 from a slot text file on two servers; a checkpoint, a text of the rows and a saved
-// model have them, and other servers and nn.Load give the same predictions.
+// model have them, and other servers and serve.Load give the same predictions.
 func TestIDsOfAllBits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -113,7 +114,7 @@ func TestIDsOfAllBits(t *testing.T) {
 			return nil
 		})
 	}
-	m, err := nn.Load(dir + "/model")
+	m, err := serve.Load(dir + "/model")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -35,7 +35,7 @@ func TestJobsInAStore(t *testing.T) {
 			if !bytes.Equal(got, want) {
 				t.Errorf("the job that went on has trained other weights")
 			}
-			if _, err := nn.Version(dir + "/model"); err != nil {
+			if _, err := serve.Version(dir + "/model"); err != nil {
 				t.Error(err)
 			}
 			for _, file := range m.Names() {

@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -255,11 +256,11 @@ func flat[T float32 | int64](v []T) *gorgonia.Dense {
 
 // scored compares scores of a scorer that joins calls with the job's own, all rows in one call and each in a call of its own.
 func (r ran) scored(ctx context.Context) error {
-	scorer, err := nn.OpenScorer(r.dir, nn.ScorerOptions{Join: 8})
+	scorer, err := serve.OpenScorer(r.dir, serve.ScorerOptions{Join: 8})
 	if err != nil {
 		return err
 	}
-	m, err := nn.Load(r.dir)
+	m, err := serve.Load(r.dir)
 	if err != nil {
 		return err
 	}
@@ -275,7 +276,7 @@ func (r ran) scored(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (r ran) agree(ctx context.Context, s *nn.Scorer, feeds map[string]*gorgonia.Dense, want []float32) error {
+func (r ran) agree(ctx context.Context, s *serve.Scorer, feeds map[string]*gorgonia.Dense, want []float32) error {
 	got, err := s.Score(ctx, feeds)
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -31,7 +31,7 @@ func loadedValues(t *testing.T, steps int) (got weightsByRow) {
 				died = 0
 			}
 			_, err := live(ctx, f, network, died, func(ctx context.Context, f *fleet.Fleet) error {
-				saved, err := nn.Load("model")
+				saved, err := serve.Load("model")
 				if err != nil {
 					return err
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -28,7 +29,7 @@ func TestAModelWithoutRows(t *testing.T) {
 				t.Run(fmt.Sprintf("%d servers, %d workers, height %d, count filter %d", size[0], size[1], height, filter), func(t *testing.T) {
 					r := &rare{dir: t.TempDir(), height: height, filter: filter}
 					fleettest.Cluster{Servers: size[0], Workers: size[1]}.Run(t, r.run)
-					m, err := nn.Load(r.dir)
+					m, err := serve.Load(r.dir)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -109,7 +110,7 @@ func TestUntrainedParamsAreNotSaved(t *testing.T) {
 			})
 		})
 	}
-	if _, err := nn.Load(""); err == nil || !strings.Contains(err.Error(), "the directory's name is empty") {
-		t.Errorf("nn.Load: %v", err)
+	if _, err := serve.Load(""); err == nil || !strings.Contains(err.Error(), "the directory's name is empty") {
+		t.Errorf("serve.Load: %v", err)
 	}
 }

@@ -24,7 +24,7 @@ import (
 type SaveMode int
 
 // A job that trains for weeks and is served meanwhile typically saves a base each day and a delta each hour, which
-// nn.Load(base, deltas...) reads as one model, and a SaveBatch checkpoint at the end of the day.
+// serve.Load(base, deltas...) reads as one model, and a SaveBatch checkpoint at the end of the day.
 const (
 	_ SaveMode = iota // PaddlePaddle's 0 is SavePersistables
 	// SaveDelta saves the changes since the last base or delta to rows that serving needs, with all dense weights.

@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -110,7 +111,7 @@ func failed[T any](_ T, err error) error { return err }
 
 // loaded says all of a model: its rows, and what it predicts for the first ids.
 func loaded(dir string, deltas ...string) (string, error) {
-	m, err := nn.Load(dir, deltas...)
+	m, err := serve.Load(dir, deltas...)
 	if err != nil {
 		return "", err
 	}
@@ -375,7 +376,7 @@ func TestDeltasAreRefused(t *testing.T) {
 		})
 	})
 	version := func(name string) string {
-		v, err := nn.Version(at(name))
+		v, err := serve.Version(at(name))
 		if err != nil {
 			t.Error(err)
 		}
@@ -396,7 +397,7 @@ func TestDeltasAreRefused(t *testing.T) {
 		for _, d := range k.dirs {
 			dirs = append(dirs, at(d))
 		}
-		_, err := nn.Load(dirs[0], dirs[1:]...)
+		_, err := serve.Load(dirs[0], dirs[1:]...)
 		for _, says := range k.says {
 			if err == nil || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: error %v, want %q", name, err, says)
@@ -411,7 +412,7 @@ func TestDeltasAreRefused(t *testing.T) {
 	if err := os.WriteFile(trial.WeightsFile(at("first")), file, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := nn.Load(at("base"), at("first")); err == nil || !strings.Contains(err.Error(), "damaged") {
+	if _, err := serve.Load(at("base"), at("first")); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged delta: %v", err)
 	}
 }
@@ -508,13 +509,13 @@ func TestAScorerTakesDeltas(t *testing.T) {
 			return nil
 		})
 	})
-	s, err := nn.OpenScorer(at(0), nn.ScorerOptions{})
+	s, err := serve.OpenScorer(at(0), serve.ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	feeds := new(clicking).feed([]int64{0, 1, 2, 3, 4}, func(int) bool { return false })
 	delete(feeds, "click")
-	answers, said := make(chan nn.Scores), map[string]string{}
+	answers, said := make(chan serve.Scores), map[string]string{}
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	for range 3 {
@@ -546,7 +547,7 @@ func TestAScorerTakesDeltas(t *testing.T) {
 				t.Errorf("the base, of which a delta was taken, is another: %v, error %v", changed, err)
 			}
 		}
-		m, err := nn.Load(at(0), dirs...)
+		m, err := serve.Load(at(0), dirs...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -589,7 +590,7 @@ func TestTheNextJobSavesDeltas(t *testing.T) {
 				})
 			})
 		}
-		m, err := nn.Load(at(0), at(1), at(2))
+		m, err := serve.Load(at(0), at(1), at(2))
 		if err != nil {
 			t.Errorf("%v: %v", size, err)
 			continue

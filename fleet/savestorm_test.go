@@ -17,7 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -168,7 +168,7 @@ func TestASaveThatEndsBetweenServers(t *testing.T) {
 			err = next.play(ctx, second, trial.Patient(strategy.Async()), "", func() error {
 				err := errors.Join(next.train(ctx, true, 7), next.delta(ctx, second, at("after")))
 				if err == nil {
-					_, err = nn.Load(at("base"), at("delta"), at("after"))
+					_, err = serve.Load(at("base"), at("delta"), at("after"))
 				}
 				return err
 			})

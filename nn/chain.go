@@ -132,7 +132,7 @@ func (w *cores) compute(s *chain) {
 			w.compute(one)
 		}
 		if s.alone == nil {
-			w.do(s.cells[0], onward)
+			w.do(s.cells[0])
 		}
 		return
 	}
@@ -174,30 +174,39 @@ func (w *cores) portions(s *chain) int {
 	return 0
 }
 
-// units computes portions, or lists of cells that pass gradients to inputs without examples.
-func (s *chain) units(_ *cell, from, to, part int) {
+// units computes portions.
+func (s *chain) units(_ *cell, from, to, _ int) {
 	for i := from; i < to; i++ {
-		switch part {
-		case onward:
-			p := s.portions[i]
-			p.see(s, i, s.n)
-			for _, c := range p.cells {
-				s.do(c, onward)
-			}
-		case backward:
-			s.portions[i].goBack(s)
-		case toShared:
-			for _, j := range s.lists[i] {
-				s.share(j)
+		p := s.portions[i]
+		p.see(s, i, s.n)
+		for _, c := range p.cells {
+			if s.cores.failed.Load() == nil {
+				s.cores.do(c)
 			}
 		}
 	}
 }
 
-// do does a part of the step of a portion's cell, unless a cell has panicked.
-func (s *chain) do(c *cell, part int) {
+// backwards is a chain whose gradients are passed on.
+type backwards struct{ *chain }
+
+// units passes gradients on from portions, or to inputs without examples from lists of cells.
+func (s backwards) units(_ *cell, from, to, part int) {
+	for i := from; i < to; i++ {
+		if part == backward {
+			s.portions[i].goBack(s.chain)
+			continue
+		}
+		for _, j := range s.lists[i] {
+			s.share(j)
+		}
+	}
+}
+
+// undo passes the gradient of a portion's cell on, unless a cell has panicked.
+func (s *chain) undo(c *cell) {
 	if s.cores.failed.Load() == nil {
-		s.cores.do(c, part)
+		s.cores.undo(c)
 	}
 }
 
@@ -213,11 +222,11 @@ func (w *cores) goBack(s *chain) {
 	case s.n == 0:
 		if c := s.cells[0]; c.wanted {
 			c.settle()
-			w.do(c, backward)
+			w.undo(c)
 		}
 		return
 	}
-	w.run(nil, s, backward, s.n, 1)
+	w.run(nil, backwards{s}, backward, s.n, 1)
 	for _, p := range s.portions[:1] {
 		for i, c := range s.cells {
 			c.written = p.cells[i].written
@@ -227,7 +236,7 @@ func (w *cores) goBack(s *chain) {
 		}
 	}
 	if len(s.lists) > 0 {
-		w.run(nil, s, toShared, len(s.lists), 1)
+		w.run(nil, backwards{s}, toShared, len(s.lists), 1)
 	}
 }
 
@@ -252,7 +261,7 @@ func (p *portion) goBack(s *chain) {
 		}
 		c.settle()
 		if s.alone == nil && s.passes || s.alone != nil && s.alone[i].passes {
-			s.do(c, backward)
+			s.undo(c)
 		}
 	}
 	for _, c := range p.cells { // from now on to inputs without examples
@@ -287,7 +296,7 @@ func (s *chain) pass(c, p *cell) {
 			in.wanted, in.written = of.wanted, of.written
 		}
 	}
-	s.do(p, backward)
+	s.undo(p)
 	for i, in := range p.in {
 		if of := c.in[i]; !batched(of.node) {
 			of.written = in.written

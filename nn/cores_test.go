@@ -200,23 +200,16 @@ func TestThreadsShareCores(t *testing.T) {
 	}
 }
 
-// TestCoresScore: calls of a scorer that run at once, each on several cores, have the bits of one core.
+// TestCoresScore: calls of a frozen graph that run at once, each on several cores, have the bits of one core.
 func TestCoresScore(t *testing.T) {
 	onCores(t, 1)
-	dir := t.TempDir()
-	n := trainedToy(t, dir, toyFormat())
-	s, err := OpenScorer(dir, ScorerOptions{})
+	n := newToy(7)
+	f, err := Freeze(n.pred)
 	if err != nil {
 		t.Fatal(err)
 	}
-	score := func() []float32 {
-		got, err := s.Score(t.Context(), n.batch(100, 40))
-		if err != nil {
-			t.Error(err)
-			return nil
-		}
-		return got.Values[0]
-	}
+	feeds := n.batch(100, 40)
+	score := func() []float32 { return f.call(t, feeds)[0] }
 	want := score()
 	onCores(t, 3)
 	var running sync.WaitGroup

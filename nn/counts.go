@@ -49,7 +49,7 @@ func (g *Graph) counting(nodes []*Node) (feeds []*Node) {
 }
 
 // countBatch adds up the shows and clicks of every row in the batch: an id that an example has twice is shown twice.
-func (e *Executor) countBatch(p *plan, b *feedBatch) {
+func (e *engine) countBatch(p *plan, b *feedBatch) {
 	if !p.train || len(e.graph.counts) == 0 {
 		return
 	}

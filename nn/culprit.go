@@ -33,7 +33,7 @@ func (u *culprit) locate(p *plan, b *feedBatch, step uint64) {
 }
 
 // blame adds the culprit to the error of a step, if there is one and the trainer's numbers are not all finite.
-func (e *Executor) blame(cause error) error {
+func (e *engine) blame(cause error) error {
 	if cause == nil || e.culprit.what == "" || e.finite() {
 		return cause
 	}
@@ -50,7 +50,7 @@ func (u *culprit) explain(cause error, step uint64) error {
 }
 
 // finite reports whether all numbers that the trainer has of the step are finite.
-func (e *Executor) finite() bool {
+func (e *engine) finite() bool {
 	for _, own := range e.held.params {
 		if kernels.FirstNotFinite(own.G) >= 0 {
 			return false

@@ -48,8 +48,7 @@
 //     [WeightedMean] weighs examples, by their labels with [ClassWeights]
 //   - metrics: [AUC], [BatchAUC], [SlidingAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK],
 //     [BatchAccuracy], [BatchTopK], [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision],
-//     [MacroRecall], [MacroF1], [ConfusionMatrix], [NDCG], [RecallAt]; [Weighted] gives them weights; [Index] has the
-//     exact top k of an item table, and recall@k
+//     [MacroRecall], [MacroF1], [ConfusionMatrix], [NDCG], [RecallAt]; [Weighted] gives them weights
 //
 // OPS.md in this directory lists all of them with their formulas, and their names in PyTorch, Keras and Fleet.
 //
@@ -77,10 +76,8 @@
 //
 // # Inference
 //
-// [Inference] reduces a graph to the nodes that given outputs need. A fleet saves that with its weights, and [Load]
-// reads the directory back, ready for Eval without a fleet. A [Scorer] serves a model to any number of goroutines, from
-// feeds, from JSON, or from raw lines in the format that the model was trained on and saved with
-// ([InferenceModel.WithFormat]), and can switch to a new model while it serves.
+// [Inference] reduces a graph to the nodes that given outputs need. A fleet saves that with its weights. Package
+// nn/serve loads the directory, and scores rows with it for any number of goroutines.
 //
 // Package optimizer/weights converts weights from elsewhere, such as PaddlePaddle, to such a directory, and exports
 // embeddings from it to files of other programs.
@@ -225,20 +222,10 @@ package nn
 //	measure.go      metrics that are formulas of sums, and weights in all
 //	measurecounts.go    an example's contribution to the sums
 //	measureformulas.go  the values of the sums
-//	index.go        exact retrieval over a table of items
 //
 // Saved models:
 //
-//	inference.go    the part of a graph that outputs need, written
-//	signature.go    a model's inputs and outputs, and the format of its rows
-//	registry.go     ops by their names in a saved graph
-//	load.go         a saved model, read
-//	delta.go        the changes since it was saved
-//	weightfiles.go  its weights
-//	scorer.go       a saved model for many goroutines, and its replacement by the next
-//	folder.go       a scorer's work between calls
-//	workspace.go    the memory of its calls
-//	join.go         calls that are computed as one batch
-//	gate.go         a limit on rows that are computed at a time
-//	packed.go       weights laid out for that
-//	jsonrows.go     rows as JSON
+//	inference.go  the part of a graph that outputs need, written and read
+//	signature.go  a model's inputs and outputs, and the format of its rows
+//	registry.go   ops by their names in a saved graph
+//	frozen.go     outputs for many goroutines, from weights that stay

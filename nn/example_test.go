@@ -5,10 +5,7 @@ import (
 	"fmt"
 	"log"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 
-	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
@@ -89,7 +86,7 @@ func ExampleGraph_Err() {
 	_, err := nn.NewExecutor(g).Train(context.Background(), nil, loss)
 	fmt.Println(err)
 	// Output:
-	// nn: log_loss "log_loss_0" (example_test.go:88): shapes differ: "sigmoid_0" [N 2] and "label" [N 1]
+	// nn: log_loss "log_loss_0" (example_test.go:85): shapes differ: "sigmoid_0" [N 2] and "label" [N 1]
 }
 
 // A hundred thousand words are too many to score for every example: the true one is told from five that are drawn.
@@ -108,58 +105,6 @@ func ExampleNCE() {
 	// Output:
 	// "mean_0" [1] <nil>
 	// the word 42 and [2410 201 347 139 9749]
-}
-
-// A saved model evaluates with no fleet.
-func ExampleLoad() {
-	dir, err := os.MkdirTemp("", "model")
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer os.RemoveAll(dir)
-	if err := saveAverage(dir); err != nil {
-		log.Fatal(err)
-	}
-
-	m, err := nn.Load(dir)
-	if err != nil {
-		log.Fatal(err)
-	}
-	feed := map[string]*tensor.Dense{"x": tensor.New(tensor.WithShape(2, 3), tensor.WithBacking([]float32{1, 2, 3, 4, 5, 9}))}
-	out, err := nn.NewExecutor(m.Graph).Eval(context.Background(), feed, m.Output("average"))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(out[0].Float32s())
-	// Output: [2 6]
-}
-
-// saveAverage saves a layer that averages three numbers, as a fleet's SaveInferenceModel would.
-func saveAverage(dir string) error {
-	g := nn.NewGraph(1)
-	average := nn.Linear(g.Input("x", 3), 1, nn.LinearOptions{Name: "average", NoBias: true})
-	graph, err := os.Create(filepath.Join(dir, "graph.json"))
-	if err != nil {
-		return err
-	}
-	defer graph.Close()
-	if err := nn.Inference(average).WriteGraph(graph); err != nil {
-		return err
-	}
-	weights, err := os.Create(filepath.Join(dir, "weights.safetensors"))
-	if err != nil {
-		return err
-	}
-	defer weights.Close()
-	w, err := safetensors.NewWriter(weights, []safetensors.Tensor{
-		{Name: "average.w_0", DType: safetensors.F32, Shape: []int{3, 1}}}, nil)
-	if err != nil {
-		return err
-	}
-	if err := safetensors.Put(w, "average.w_0", []float32{1. / 3, 1. / 3, 1. / 3}); err != nil {
-		return err
-	}
-	return w.Close()
 }
 
 // A deep interest network: what a user has clicked counts by how it fits the item, and two tasks share experts.

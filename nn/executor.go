@@ -14,7 +14,10 @@ import (
 
 // Executor runs a graph. It owns the values of one step and a session with the graph's trainer. Use it from one
 // goroutine at a time, and make an executor for each thread.
-type Executor struct {
+type Executor struct{ engine }
+
+// engine computes a graph, for an [Executor] or a [Call].
+type engine struct {
 	graph *Graph
 	cells []*cell // by index of the node, made when needed
 	plans []*plan
@@ -30,20 +33,23 @@ type Executor struct {
 	looking *looking         // reads rows beside the loss; nil until a step has rows that the session does not read
 	beside  []optimizer.Rows // rows beside the loss, by table of the session
 	looks   bool             // the session reads them
-	ended   error            // why the session has ended
+	// learn is learnStep of an Executor, nil for a Call: a program that only scores links no backward pass.
+	learn   func(ctx context.Context, p *plan, b *feedBatch) error
+	ended   error // why the session has ended
 	step    optimizer.Step
 	steps   uint64 // training steps so far
 	culprit culprit
 	counts  *sharedCounts // into which it counts, nil for its own
-	packed  packedWeights // of a scorer, nil for none
-	// asLoaded is set by a scorer: the weights are the graph's own, even if a trainer changes the model meanwhile.
+	packed  packedWeights // of a [Frozen] graph, nil for none
+	// asLoaded is set by a [Frozen] graph: the weights are the graph's own, even if a trainer changes the model
+	// meanwhile.
 	asLoaded bool
 	batches  [3]*feedBatch   // one for single steps, and two for a loop, which may evaluate between its steps
 	out      []*tensor.Dense // the last step's results
 }
 
 var errInUse = errors.New("nn: the executor is in use by another call: make one for each goroutine, or score with a " +
-	"Scorer, which any number of goroutines may call")
+	"Scorer of package nn/serve, which any number of goroutines may call")
 
 // NewExecutor returns an executor for the graph. Its session with the trainer opens at the first step.
 func NewExecutor(g *Graph) *Executor {
@@ -51,10 +57,15 @@ func NewExecutor(g *Graph) *Executor {
 		g = NewGraph(0)
 		g.fail(errors.New("nn: NewExecutor: the graph is nil: give it one of NewGraph, or a loaded model's"))
 	}
-	e := &Executor{graph: g, held: holding{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}}
-	e.batches = [3]*feedBatch{{}, {}, {}}
-	e.step.Settle = func() { _ = e.publish() } // what fails is tried again after End, which returns the error
+	e := &Executor{}
+	e.computes(g)
+	e.learn = e.learnStep
 	return e
+}
+
+func (e *engine) computes(g *Graph) {
+	e.graph, e.held = g, holding{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}
+	e.batches = [3]*feedBatch{{}, {}, {}}
 }
 
 // SetThread assigns this executor to one of a worker's training threads, 0 to threads−1, each with its own share of the
@@ -80,7 +91,7 @@ func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fet
 	return e.run(ctx, batch, fetch, false)
 }
 
-func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense,
+func (e *engine) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense,
 	error) {
 	if !e.working.CompareAndSwap(false, true) {
 		return nil, errInUse
@@ -98,7 +109,7 @@ func (e *Executor) run(ctx context.Context, batch map[string]*tensor.Dense, fetc
 }
 
 // ready opens the executor, and returns the plan for these fetches.
-func (e *Executor) ready(fetch []*Node, train bool) (*plan, error) {
+func (e *engine) ready(fetch []*Node, train bool) (*plan, error) {
 	if err := e.open(train); err != nil {
 		return nil, err
 	}
@@ -106,7 +117,7 @@ func (e *Executor) ready(fetch []*Node, train bool) (*plan, error) {
 }
 
 // compute runs one step on a loaded batch, and returns the fetched values.
-func (e *Executor) compute(ctx context.Context, p *plan, b *feedBatch) (out []*tensor.Dense, err error) {
+func (e *engine) compute(ctx context.Context, p *plan, b *feedBatch) (out []*tensor.Dense, err error) {
 	if err := e.runStep(ctx, p, b, nil); err != nil {
 		return nil, err
 	}
@@ -123,7 +134,7 @@ func (e *Executor) Examples() int { return max(e.batches[0].rows, 0) }
 func (e *Executor) Weight(n *Node) float64 { return e.weight(n, e.Examples()) }
 
 // weight is Weight for a batch of so many examples.
-func (e *Executor) weight(n *Node, examples int) float64 {
+func (e *engine) weight(n *Node, examples int) float64 {
 	if _, is := n.op.(weightedMean); !is {
 		return float64(examples)
 	}
@@ -134,7 +145,7 @@ func (e *Executor) weight(n *Node, examples int) float64 {
 }
 
 // runStep runs one step on a loaded batch; next is the batch after it, if known.
-func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) error {
+func (e *engine) runStep(ctx context.Context, p *plan, b, next *feedBatch) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -147,31 +158,38 @@ func (e *Executor) runStep(ctx context.Context, p *plan, b, next *feedBatch) err
 	if err := e.beginStep(ctx); err != nil {
 		return err
 	}
-	e.fillOwn(b)
+	e.fillOwn()
 	if err := e.forward(p); err != nil {
 		return e.abandon(ctx, err)
 	}
 	if p.train {
-		if err := e.backward(p); err != nil {
-			return e.abandon(ctx, err)
+		if err := e.learn(ctx, p, b); err != nil {
+			return err
 		}
-		e.steps++
-		e.step.Loss = float64(p.loss.value[0])
-		if loss := e.step.Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
-			e.culprit.locate(p, b, e.steps)
-		}
-		if e.shows != nil {
-			e.shows(e.minimised, &e.step)
-		}
-	}
-	err := e.end(ctx)
-	if err == nil {
-		e.ran = p
-	}
-	if !p.train {
+	} else if err := e.end(ctx); err != nil {
 		return err
 	}
-	if err != nil {
+	e.ran = p
+	return nil
+}
+
+// learnStep passes gradients to the trainer.
+func (e *engine) learnStep(ctx context.Context, p *plan, b *feedBatch) error {
+	if err := e.backward(p); err != nil {
+		return e.abandon(ctx, err)
+	}
+	e.steps++
+	e.step.Loss = float64(p.loss.value[0])
+	if loss := e.step.Loss; math.IsNaN(loss) || math.IsInf(loss, 0) {
+		e.culprit.locate(p, b, e.steps)
+	}
+	if e.shows != nil {
+		e.shows(e.minimised, &e.step)
+	}
+	if e.step.Settle == nil {
+		e.step.Settle = func() { _ = e.publish() } // what fails is tried again after End, which returns the error
+	}
+	if err := e.end(ctx); err != nil {
 		e.culprit.locate(p, b, e.steps)
 		return e.blame(err)
 	}

@@ -41,7 +41,7 @@ func (b *feedBatch) where(feed, row int) string {
 }
 
 // load takes a batch for a plan: its data is used in place until the step is over.
-func (b *feedBatch) load(e *Executor, p *plan, batch map[string]*tensor.Dense) error {
+func (b *feedBatch) load(e *engine, p *plan, batch map[string]*tensor.Dense) error {
 	if err := b.read(p, batch); err != nil {
 		return err
 	}
@@ -243,7 +243,7 @@ func position(n *Node, offsets []int64, i int) (row, column int) {
 }
 
 // collect collects the ids of each table, lookup after lookup, and makes them unique.
-func (b *feedBatch) collect(e *Executor, p *plan) {
+func (b *feedBatch) collect(e *engine, p *plan) {
 	for len(b.tables) < len(e.held.tables) {
 		b.tables = append(b.tables, &tableIDs{})
 	}

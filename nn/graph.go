@@ -5,7 +5,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/overlay"
 	"github.com/gofleet/gofleet/optimizer"
 
 	// gorgonia.org/tensor checks at start-up, through this package, whether its unsafe code works with the running Go.
@@ -23,11 +22,10 @@ type Graph struct {
 	count map[string]int // names given so far, by kind
 	err   error
 
-	loading bool                      // nodes come from a saved model, and have no line in the program
-	tables  map[string]*overlay.Table // loaded embeddings, by name
-	finite  map[string]bool           // loaded dense params without a NaN or an infinity, by name
-	counts  map[string]counts         // feeds of shows and clicks, by name of the table
-	sharing *sharing                  // the shared layer that is being applied
+	loading bool              // nodes come from a saved model, and have no line in the program
+	finite  map[string]bool   // loaded dense params without a NaN or an infinity, by name
+	counts  map[string]counts // feeds of shows and clicks, by name of the table
+	sharing *sharing          // the shared layer that is being applied
 
 	mu        sync.Mutex // guards the fields below
 	objective *Node

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,11 +9,12 @@ import (
 	"slices"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
 // Inference returns the part of a graph that the outputs depend on, as a model to save: a fleet's SaveInferenceModel
-// writes it with its weights, and [Load] reads it back.
+// writes it with its weights, and package nn/serve reads it back.
 func Inference(outputs ...*Node) InferenceModel {
 	return InferenceModel{outputs: slices.Clone(outputs)}
 }
@@ -23,10 +25,10 @@ type InferenceModel struct {
 	format  dataset.Format
 }
 
-// WithFormat returns the model with the format of the lines that it was trained on, so that a [Scorer] parses raw lines
-// exactly as training did: the same columns, hashes, heights, scaled numbers, and defaults for missing values. Each
-// feed must be a column of the format. Your own format type needs a name first (dataset.RegisterFormat); saving refuses
-// one without.
+// WithFormat returns the model with the format of the lines that it was trained on, so that a scorer of nn/serve parses
+// raw lines exactly as training did: the same columns, hashes, heights, scaled numbers, and defaults for missing
+// values. Each feed must be a column of the format. Your own format type needs a name first (dataset.RegisterFormat);
+// saving refuses one without.
 //
 // A format does not include a dataset's MapFloats, MapInts, MapRows and Map, and nothing detects that they were used:
 // scale numbers with Scale of dataset.CSVColumn instead, or by nodes of the graph.
@@ -52,17 +54,20 @@ func (m InferenceModel) Params() []*optimizer.Param {
 	return paramsOf(behind(m.outputs[0].graph, m.outputs))
 }
 
-func (m InferenceModel) check() error {
-	if len(m.outputs) == 0 || m.outputs[0] == nil {
-		return errors.New("nn: Inference: no outputs")
+func (m InferenceModel) check() error { return checkOutputs("Inference", m.outputs) }
+
+// checkOutputs returns an error unless all outputs are valid nodes of one graph.
+func checkOutputs(call string, outputs []*Node) error {
+	if len(outputs) == 0 || outputs[0] == nil {
+		return fmt.Errorf("nn: %s: no outputs", call)
 	}
-	g := m.outputs[0].graph
+	g := outputs[0].graph
 	if err := g.Err(); err != nil {
 		return err
 	}
-	for _, n := range m.outputs {
+	for _, n := range outputs {
 		if n == nil || n.bad || n.graph != g {
-			return fmt.Errorf("nn: Inference: output %v is not a node of the graph of %s", n, m.outputs[0].placed())
+			return fmt.Errorf("nn: %s: output %v is not a node of the graph of %s", call, n, outputs[0].placed())
 		}
 	}
 	return nil
@@ -223,4 +228,95 @@ func (s *savedInit) initializer() (optimizer.Initializer, error) {
 		return optimizer.TruncatedNormal{Mean: s.A, Std: s.B}, nil
 	}
 	return nil, fmt.Errorf("initializer %q is not known", s.Type)
+}
+
+// ReadGraph reads what [InferenceModel.WriteGraph] wrote, and returns the graph and the outputs. load is called for
+// each parameter: it sets W of a dense one, and Rows of an embedding, which evaluations read if it has a method to look
+// rows up as those of nn/serve have.
+func ReadGraph(data []byte, load func(p *optimizer.Param) error) (*Graph, []*Node, error) {
+	var s savedGraph
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&s); err != nil {
+		return nil, nil, fmt.Errorf("nn: a saved graph: %w", err)
+	}
+	if s.Format != graphFormat {
+		return nil, nil, fmt.Errorf("nn: a saved graph: its format is %q, this version reads %q", s.Format, graphFormat)
+	}
+	g := NewGraph(s.Seed)
+	g.finite, g.loading = map[string]bool{}, true
+	for _, n := range s.Nodes {
+		if err := g.restore(n, load); err != nil {
+			return nil, nil, fmt.Errorf("nn: a saved graph: node %q: %w", n.Name, err)
+		}
+	}
+	g.loading = false
+	var outputs []*Node
+	for _, name := range s.Outputs {
+		n := g.named[name]
+		if n == nil {
+			return nil, nil, fmt.Errorf("nn: a saved graph: output %q is not a node", name)
+		}
+		outputs = append(outputs, n)
+	}
+	if len(outputs) == 0 {
+		return nil, nil, errors.New("nn: a saved graph: it has no outputs")
+	}
+	return g, outputs, nil
+}
+
+// restore adds a saved node, whose inputs must come before it.
+func (g *Graph) restore(s savedNode, load func(*optimizer.Param) error) error {
+	if s.Name == "" {
+		return errors.New("it has no name")
+	}
+	if s.Op == "parameter" || s.Op == "table" {
+		return g.restoreVariable(s, load)
+	}
+	r, ok := recipes[s.Op]
+	if !ok {
+		return fmt.Errorf("op %q is not known", s.Op)
+	}
+	if len(s.In) < r.min || len(s.In) > r.max {
+		return fmt.Errorf("op %q has %d inputs, between %d and %d are needed", s.Op, len(s.In), r.min, r.max)
+	}
+	o, err := r.make(s.Attrs)
+	if err != nil {
+		return err
+	}
+	in := make([]*Node, len(s.In))
+	for i, name := range s.In {
+		if in[i] = g.named[name]; in[i] == nil {
+			return fmt.Errorf("input %q is not a node before it", name)
+		}
+	}
+	g.add(s.Name, o, in...)
+	return g.Err()
+}
+
+func (g *Graph) restoreVariable(s savedNode, load func(*optimizer.Param) error) error {
+	var v savedVariable
+	if err := json.Unmarshal(s.Attrs, &v); err != nil {
+		return fmt.Errorf("attributes: %w", err)
+	}
+	init, err := v.Init.initializer()
+	if err != nil {
+		return err
+	}
+	p := &optimizer.Param{Name: s.Name, Shape: v.Shape, Embedding: s.Op == "table", Init: init, Seed: g.seed,
+		Frozen: v.Frozen}
+	if n := g.add(s.Name, variable{p}); n.bad {
+		return g.Err()
+	}
+	if err := load(p); err != nil || p.Embedding {
+		return err
+	}
+	if len(p.W) != p.Size() {
+		return fmt.Errorf("%d weights for shape %v", len(p.W), p.Shape)
+	}
+	g.finite[p.Name] = kernels.FirstNotFinite(p.W) < 0
+	if !p.Frozen {
+		p.G = make([]float32, len(p.W))
+	}
+	return nil
 }

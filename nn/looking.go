@@ -14,7 +14,7 @@ type looking struct {
 }
 
 // look reads the rows that the plan looks up beside its loss into the step's memory.
-func (e *Executor) look(ctx context.Context, p *plan, b *feedBatch) (err error) {
+func (e *engine) look(ctx context.Context, p *plan, b *feedBatch) (err error) {
 	if !p.looks || e.looks {
 		return nil
 	}
@@ -46,7 +46,7 @@ func (g *Graph) look() (*looking, error) {
 	return l, err
 }
 
-func (l *looking) read(ctx context.Context, e *Executor, examples int) error {
+func (l *looking) read(ctx context.Context, e *engine, examples int) error {
 	l.step.Samples, l.step.Thread, l.step.Threads = examples, e.step.Thread, e.step.Threads
 	for i, r := range e.beside {
 		l.step.Rows[i].IDs, l.step.Rows[i].W = r.IDs, r.W

@@ -123,7 +123,7 @@ func (r TrainResult) tally(method string, n *Node) (tally, error) {
 }
 
 // tally returns an executor's counts for a node of its graph; it may be nil.
-func (e *Executor) tally(method string, n *Node) (tally, error) {
+func (e *engine) tally(method string, n *Node) (tally, error) {
 	if n == nil || n.bad || n.graph != e.graph {
 		return nil, fmt.Errorf("nn: %s: the node is not one of the executor's graph", method)
 	}

@@ -17,7 +17,7 @@ func (c *cell) move(i int, v, momentum float32) {
 
 // publish passes the moving averages of a step to a trainer that stores them, whose sessions return what was last set:
 // by other executors, by a meeting of all workers, or by a load.
-func (e *Executor) publish() error {
+func (e *engine) publish() error {
 	_, trainer := e.graph.bound()
 	s, ok := trainer.(denseSetter)
 	if !ok {

@@ -30,14 +30,16 @@ func (p *opPanic) Unwrap() error {
 	return err
 }
 
-// do runs a part of the step of a cell.
-func (w *cores) do(c *cell, part int) {
+// do computes a cell's value.
+func (w *cores) do(c *cell) {
 	defer w.note(c)
-	if part == onward {
-		c.forward()
-	} else {
-		c.node.op.backward(c)
-	}
+	c.forward()
+}
+
+// undo passes a cell's gradient on.
+func (w *cores) undo(c *cell) {
+	defer w.note(c)
+	c.node.op.backward(c)
 }
 
 // units runs some units of a part of a cell.

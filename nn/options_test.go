@@ -108,16 +108,12 @@ var options = []struct {
 	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainFrom)},
 	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainThreads)},
 
-	{ScorerOptions{}, ScorerOptions{Outputs: []string{}, Format: toyFormat()}, scorer},
-	{ScorerOptions{}, ScorerOptions{Join: -1, Deltas: "doc.go"}, scorer}, // what it joins: TestJoinedCallsAgree
-	{ScorerOptions{}, ScorerOptions{MaxRows: -1}, scorer},                // who waits: TestScorersWaitForRoom
-
 	{UniformSampler{Classes: 5}, UniformSampler{Classes: 50}, draws},
 	{LogUniformSampler{Classes: 5}, LogUniformSampler{Classes: 50}, draws},
 }
 
 // noOptions are the exported structs that tell and are not set.
-var noOptions = []string{"Hit", "Sequence", "Model", "Value", "Scores", "TrainResult", "Histogram", "OpCall", "OpValue"}
+var noOptions = []string{"Executor", "Sequence", "Value", "TrainResult", "Histogram", "OpCall", "OpValue"}
 
 // TestEveryOptionActs: no exported field of what a user sets is without effect.
 //
@@ -150,18 +146,6 @@ func TestEveryOptionActs(t *testing.T) {
 			t.Errorf("%s: no row of options shows that it acts", name)
 		}
 	}
-}
-
-// scorer is what a model without a format makes of lines.
-func scorer(t *testing.T, o any) string {
-	dir := t.TempDir()
-	trainedToy(t, dir, nil)
-	s, err := OpenScorer(dir, o.(ScorerOptions))
-	if err != nil {
-		return err.Error()
-	}
-	out, err := s.ScoreLines(t.Context(), []byte(toyLines))
-	return fmt.Sprint(s.Outputs(), out.Values, err)
 }
 
 // exportedFields are the fields, as Type.Field, of the structs that the package exports, from its source.

@@ -25,7 +25,7 @@ type plan struct {
 }
 
 // plan returns the plan for these fetches, stored from earlier steps or made now.
-func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
+func (e *engine) plan(fetch []*Node, train bool) (*plan, error) {
 	for _, p := range e.plans {
 		if p.train == train && slices.Equal(p.fetch, fetch) {
 			return p, nil
@@ -55,7 +55,7 @@ func (e *Executor) plan(fetch []*Node, train bool) (*plan, error) {
 }
 
 // collect lists the ancestors of the nodes in order of construction, inputs first.
-func (e *Executor) collect(p *plan, needed []*Node) {
+func (e *engine) collect(p *plan, needed []*Node) {
 	need := ancestors(e.graph, needed)
 	for _, n := range e.graph.nodes {
 		if need[n.index] {
@@ -88,7 +88,7 @@ func (p *plan) include(c *cell) {
 
 // planBack lists the cells of the backward pass: gradients of the loss reach them, and they depend on a trained
 // parameter. Lookups that no gradient reaches are beside the loss.
-func (e *Executor) planBack(p *plan) {
+func (e *engine) planBack(p *plan) {
 	behind, reached := ancestors(e.graph, []*Node{p.loss.node}), p.loss.node.reaches()
 	for _, c := range p.cells {
 		p.trains = append(p.trains, behind[c.node.index])

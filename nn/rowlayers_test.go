@@ -1,7 +1,6 @@
 package nn
 
 import (
-	"slices"
 	"testing"
 )
 
@@ -39,29 +38,11 @@ func TestLayersAreOfTheirRow(t *testing.T) {
 					delete(feeds, feed)
 				}
 			}
-			s, err := NewScorer(&Model{Graph: g, Outputs: []*Node{out}}, ScorerOptions{Join: 100})
+			f, err := Freeze(out)
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := s.Score(t.Context(), feeds)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var batches []batchOf
-			for i := range rows {
-				batches = append(batches, rowsOf(feeds, i, 1))
-			}
-			scores, errs := joined(t, s, batches)
-			want, each := bitsOf(all.Values[0]), len(all.Values[0])/rows
-			for i := range rows {
-				one, err := s.Score(t.Context(), batches[i])
-				if err != nil || errs[i] != nil {
-					t.Fatal(err, errs[i])
-				}
-				if w := want[i*each : (i+1)*each]; !slices.Equal(bitsOf(one.Values[0]), w) || !slices.Equal(bitsOf(scores[i].Values[0]), w) {
-					t.Errorf("row %d alone and joined differs from the batch's", i)
-				}
-			}
+			ownRow(t, f, feeds)
 		})
 	}
 }

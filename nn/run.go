@@ -3,7 +3,7 @@ package nn
 import "slices"
 
 // cell returns the node's cell in this executor, with its inputs' cells.
-func (e *Executor) cell(n *Node) *cell {
+func (e *engine) cell(n *Node) *cell {
 	for len(e.cells) < len(e.graph.nodes) {
 		e.cells = append(e.cells, nil)
 	}
@@ -20,7 +20,7 @@ func (e *Executor) cell(n *Node) *cell {
 }
 
 // equip allocates the parts of a cell that outlast a step.
-func (e *Executor) equip(c *cell) {
+func (e *engine) equip(c *cell) {
 	if v, ok := c.node.op.(variable); ok {
 		c.shape = v.param.Shape
 		if v.param.Embedding {
@@ -42,7 +42,7 @@ func (e *Executor) equip(c *cell) {
 	}
 }
 
-func (e *Executor) equipMetric(c *cell, m metric) {
+func (e *engine) equipMetric(c *cell, m metric) {
 	if e.counts == nil || forgets(m) {
 		c.tally = m.tally(c.node)
 		return
@@ -51,7 +51,7 @@ func (e *Executor) equipMetric(c *cell, m metric) {
 }
 
 // bind points the cells to this step's memory, which grows if the batch is larger than all before.
-func (e *Executor) bind(p *plan, b *feedBatch) {
+func (e *engine) bind(p *plan, b *feedBatch) {
 	e.cores.ready(e.step.Threads)
 	var turn turn
 	if p.train {
@@ -91,7 +91,7 @@ func (c *cell) bind(shared bool) {
 	}
 }
 
-func (e *Executor) forward(p *plan) error {
+func (e *engine) forward(p *plan) error {
 	for _, s := range p.chains {
 		for i := range s.limits {
 			if err := s.limits[i].check(s.cells[0].node); err != nil {
@@ -107,7 +107,7 @@ func (e *Executor) forward(p *plan) error {
 }
 
 // backward runs from the loss to the parameters. Cells that no gradient reached get a gradient of zero.
-func (e *Executor) backward(p *plan) error {
+func (e *engine) backward(p *plan) error {
 	for _, c := range p.back {
 		c.written = false
 	}

@@ -1,6 +1,8 @@
 package nn
 
 import (
+	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/law"
@@ -53,8 +55,14 @@ func checkSaved(t *testing.T, out *Node, feed batchOf, seen map[string]bool) {
 	}
 }
 
-// reload saves a node's graph, with the keeper's weights, and reads it back.
-func reload(t *testing.T, out *Node, k *keeper) *Model {
+// restored is a graph that was saved and read.
+type restored struct {
+	Graph   *Graph
+	Outputs []*Node
+}
+
+// reload saves a node's graph, and reads it back with the keeper's weights.
+func reload(t *testing.T, out *Node, k *keeper) (m restored) {
 	t.Helper()
 	model := Inference(out)
 	for _, p := range model.Params() {
@@ -62,11 +70,42 @@ func reload(t *testing.T, out *Node, k *keeper) *Model {
 			p.Init = optimizer.Constant{} // given values are not written here; every row that is read was trained
 		}
 	}
-	dir := t.TempDir()
-	save(t, dir, model, k, 1)
-	m, err := Load(dir)
+	var graph bytes.Buffer
+	err := model.WriteGraph(&graph)
+	if err == nil {
+		m.Graph, m.Outputs, err = ReadGraph(graph.Bytes(), k.load)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// load gives a parameter of a saved graph the keeper's weights.
+func (k *keeper) load(p *optimizer.Param) error {
+	if p.Embedding {
+		p.Rows = keptRows{k, p.Name}
+		return nil
+	}
+	p.W = slices.Clone(k.dense[p.Name])
+	return nil
+}
+
+// keptRows are a table's rows of a keeper, as loaded rows.
+type keptRows struct {
+	k    *keeper
+	name string
+}
+
+func (r keptRows) EachRow(func([]uint64, []float32) error) error { return nil }
+func (r keptRows) String() string                                { return r.name }
+
+func (r keptRows) Rows(w []float32, ids []uint64, absent func(i int)) {
+	for i, id := range ids {
+		if row := r.k.rows[r.name][id]; row != nil {
+			copy(w[i*len(w)/len(ids):], row)
+			continue
+		}
+		absent(i)
+	}
 }

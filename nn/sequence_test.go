@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/gofleet/gofleet/dataset"
 	"gorgonia.org/tensor"
 )
 
@@ -63,46 +62,6 @@ func valued() (g *Graph, pred, loss *Node) {
 	x := EmbeddingPoolWeighted(g.Slot("ids"), g.SlotValues("values"), PoolSum, EmbeddingOptions{Name: "w", Dim: 1})
 	pred = Sigmoid(x)
 	return g, pred, Mean(BinaryCrossEntropyWithLogits(x, g.Input("label", 1)))
-}
-
-// TestValuesFromLines: values beside ids are trained from LibSVM's lines, saved, and scored from lines, from JSON and
-// from feeds alike.
-func TestValuesFromLines(t *testing.T) {
-	g, pred, loss := valued()
-	k := minimise(t, loss, 0.5)
-	e, format := NewExecutor(g), dataset.LibSVM{}
-	text := "1 3:0.5 17:2\n0\n1 17:-1 3:0 99:4\n"
-	feed := batchOf{"label": floats([]int{3, 1}, 1, 0, 1)}
-	feed["ids"], feed["ids.offsets"] = Slots([][]int64{{3, 17}, {}, {17, 3, 99}})
-	feed["values"], feed["values.offsets"] = Slots([][]float32{{0.5, 2}, {}, {-1, 0, 4}})
-	for range 3 {
-		must(t, e, feed)
-	}
-	dir := t.TempDir()
-	saveSigned(t, dir, Inference(pred).WithFormat(format), k)
-	s, err := OpenScorer(dir, ScorerOptions{Join: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := s.Score(t.Context(), feed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines, err := s.ScoreLines(t.Context(), []byte(text))
-	if err != nil || !slices.Equal(lines.Values[0], want.Values[0]) {
-		t.Errorf("from lines %v, %v; want %v", lines.Values, err, want.Values)
-	}
-	rows, err := s.ScoreJSON(t.Context(), []byte(`[{"ids": [3, 17], "values": [0.5, 2]}, {"ids": [], "values": []},
-		{"ids": [17, 3, 99], "values": [-1, 0, 4]}]`))
-	if err != nil || !slices.Equal(rows.Values[0], want.Values[0]) || want.Values[0][1] != 0.5 || want.Values[0][0] == 0.5 {
-		t.Errorf("from JSON %v, %v; want %v", rows.Values, err, want.Values)
-	}
-	scores, errs := joined(t, s, []batchOf{rowsOf(feed, 0, 2), rowsOf(feed, 1, 1), rowsOf(feed, 2, 1)})
-	for i, w := range []float32{want.Values[0][0], want.Values[0][1], want.Values[0][2]} {
-		if errs[i] != nil || scores[i].Values[0][0] != w {
-			t.Errorf("joined: call %d has %v, %v; want %v", i, scores[i].Values, errs[i], w)
-		}
-	}
 }
 
 // TestValuesThatDontFit: values of another number than ids are refused with their row, in training and scoring; so is

@@ -10,7 +10,7 @@ import (
 
 // open makes the executor ready for a step: it takes parameters, and opens the session if the graph is bound to a
 // trainer.
-func (e *Executor) open(train bool) error {
+func (e *engine) open(train bool) error {
 	if err := e.graph.Err(); err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (e *Executor) open(train bool) error {
 	return e.openSession(objective, trainer)
 }
 
-func (e *Executor) openSession(objective *Node, trainer optimizer.Trainer) error {
+func (e *engine) openSession(objective *Node, trainer optimizer.Trainer) error {
 	e.forget() // cells may have the weights that the graph had before it was bound
 	e.held.borrow()
 	params := objective.Params()
@@ -88,13 +88,13 @@ func (g *Graph) lend() bool {
 	return true
 }
 
-func (e *Executor) giveBack() {
+func (e *engine) giveBack() {
 	e.held.giveBack()
 	e.forget()
 }
 
 // forget drops everything that refers to parameters.
-func (e *Executor) forget() {
+func (e *engine) forget() {
 	clear(e.held.params)
 	e.cells, e.plans, e.held.tables, e.step.Rows = nil, nil, nil, nil
 }
@@ -118,7 +118,7 @@ func (h *holding) own(p *optimizer.Param) *optimizer.Param {
 	return p
 }
 
-func (e *Executor) beginStep(ctx context.Context) error {
+func (e *engine) beginStep(ctx context.Context) error {
 	if e.session == nil {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (e *Executor) beginStep(ctx context.Context) error {
 
 // abandon ends a step that has begun. An evaluation just ends; for a training step the session is over, since the
 // trainer waits for gradients that will not come.
-func (e *Executor) abandon(ctx context.Context, cause error) error {
+func (e *engine) abandon(ctx context.Context, cause error) error {
 	if e.step.Eval {
 		return errors.Join(cause, e.end(ctx))
 	}
@@ -139,7 +139,7 @@ func (e *Executor) abandon(ctx context.Context, cause error) error {
 	return cause
 }
 
-func (e *Executor) end(ctx context.Context) error {
+func (e *engine) end(ctx context.Context) error {
 	if e.session == nil {
 		return nil
 	}

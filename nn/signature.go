@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,7 +25,8 @@ type Value struct {
 	Shape []int `json:"shape"`
 }
 
-func valueOf(n *Node) Value {
+// Describe describes the node's value.
+func (n *Node) Describe() Value {
 	v := Value{n.name, Float32, n.Shape()}
 	if f, ok := n.op.(feed); ok {
 		v.Type = f.Type
@@ -39,16 +39,14 @@ func valueOf(n *Node) Value {
 func valuesOf(nodes []*Node) []Value {
 	all := make([]Value, len(nodes))
 	for i, n := range nodes {
-		all[i] = valueOf(n)
+		all[i] = n.Describe()
 	}
 	return all
 }
 
-func sameValues(a, b []Value) bool {
-	return slices.EqualFunc(a, b, func(a, b Value) bool {
-		return a.Name == b.Name && a.Type == b.Type &&
-			slices.Equal(a.Shape, b.Shape)
-	})
+// Same reports whether both describe the same.
+func (v Value) Same(o Value) bool {
+	return v.Name == o.Name && v.Type == o.Type && slices.Equal(v.Shape, o.Shape)
 }
 
 // signatureFormat marks signatures, signatureVersion is the version of their format.
@@ -73,10 +71,9 @@ func (m InferenceModel) WriteSignature(w io.Writer) error {
 		return err
 	}
 	s := signature{Format: signatureFormat, Version: signatureVersion, Outputs: valuesOf(m.outputs)}
-	inputs := feedsOf(behind(m.outputs[0].graph, m.outputs))
-	s.Feeds = valuesOf(inputs)
+	s.Feeds = valuesOf(m.feeds())
 	if m.format != nil {
-		if err := fits(m.format, inputs); err != nil {
+		if err := m.Fits(m.format); err != nil {
 			return fmt.Errorf("nn: the format of the rows that the model is saved with: %w", err)
 		}
 		var err error
@@ -89,37 +86,41 @@ func (m InferenceModel) WriteSignature(w io.Writer) error {
 	return e.Encode(s)
 }
 
-// takeSignature gives m the format saved with it, after a check that the signature belongs to this graph. A directory
-// of another program has none.
-func (m *Model) takeSignature(f *modelfiles.Files) error {
-	data := f.Signature()
-	if data == nil {
-		return nil
+// ReadSignature compares what [InferenceModel.WriteSignature] wrote with the model, and returns the format of its rows:
+// nil if it was saved without one, or with unknown, an error, if this program does not know the format's name.
+func (m InferenceModel) ReadSignature(data []byte) (f dataset.Format, unknown, err error) {
+	if err := m.check(); err != nil {
+		return nil, nil, err
 	}
 	s, err := readSignature(data)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
-	if feeds := valuesOf(m.Inputs); !sameValues(s.Feeds, feeds) {
-		return fmt.Errorf("its feeds %v are not those of the graph, %v%s", s.Feeds, feeds, signatureAdvice)
-	}
-	if outputs := valuesOf(m.Outputs); !sameValues(s.Outputs, outputs) {
-		return fmt.Errorf("its outputs %v are not those of the graph, %v%s", s.Outputs, outputs, signatureAdvice)
+	for _, part := range []struct {
+		what      string
+		has, want []Value
+	}{
+		{"feeds", s.Feeds, valuesOf(m.feeds())},
+		{"outputs", s.Outputs, valuesOf(m.outputs)},
+	} {
+		if !slices.EqualFunc(part.has, part.want, Value.Same) {
+			return nil, nil, fmt.Errorf("its %s %v are not those of the graph, %v%s", part.what, part.has, part.want,
+				signatureAdvice)
+		}
 	}
 	if s.Rows == nil {
-		return nil
+		return nil, nil, nil
 	}
-	if m.format, m.formatErr = dataset.ReadFormat(s.Rows); m.formatErr != nil {
-		return nil // a program that feeds tensors needs no format
+	if f, unknown = dataset.ReadFormat(s.Rows); unknown != nil {
+		return nil, unknown, nil
 	}
-	if err := fits(m.format, m.Inputs); err != nil {
-		return fmt.Errorf("%w%s", err, signatureAdvice)
+	if err := m.Fits(f); err != nil {
+		return nil, nil, fmt.Errorf("%w%s", err, signatureAdvice)
 	}
-	return nil
+	return f, nil, nil
 }
 
-// errNoFormat is the error for reading lines for a model without a format.
-var errNoFormat = errors.New("it was saved without one: give nn.Inference(…).WithFormat what training reads")
+func (m InferenceModel) feeds() []*Node { return feedsOf(behind(m.outputs[0].graph, m.outputs)) }
 
 const signatureAdvice = ": save the model again, or remove " + modelfiles.Signature + " and " + modelfiles.Record +
 	" to load it without"
@@ -141,13 +142,16 @@ func readSignature(data []byte) (s signature, err error) {
 	return s, nil
 }
 
-// fits returns an error that names a feed without a column in the format.
-func fits(f dataset.Format, feeds []*Node) error {
+// Fits returns an error that names a feed of the model without a column in the format.
+func (m InferenceModel) Fits(f dataset.Format) error {
+	if err := m.check(); err != nil {
+		return err
+	}
 	columns, err := f.Columns()
 	if err != nil {
 		return err
 	}
-	for _, n := range feeds {
+	for _, n := range m.feeds() {
 		at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == n.name })
 		if at < 0 {
 			return fmt.Errorf("feed %s is not a column of the format, which has %s: %s", n.placed(),
@@ -155,7 +159,7 @@ func fits(f dataset.Format, feeds []*Node) error {
 		}
 		if c := columns[at]; !isColumn(n, c) {
 			return fmt.Errorf("feed %s of type %s does not take the column %s",
-				n.placed(), valueOf(n).Type, columnsString(columns[at:at+1]))
+				n.placed(), n.Describe().Type, columnsString(columns[at:at+1]))
 		}
 	}
 	return nil
@@ -181,13 +185,34 @@ func meant(n *Node, columns []dataset.Column) string {
 	return mapped
 }
 
+// Column is the column of a batch that a feed takes. Ids that are only looked up may use all 64 bits, unless a padding
+// id is negative: then ids are int64, as in training.
+func (n *Node) Column() dataset.Column {
+	switch c := (dataset.Column{Name: n.name, Type: tensor.Float32, Shape: n.Shape()[1:]}); {
+	case isSlotValues(n):
+		return dataset.Varying(dataset.Floats(n.name))
+	case isSlot(n) && paddedBelowZero(n):
+		return dataset.Varying(dataset.Ints(n.name))
+	case isSlot(n):
+		return dataset.Varying(dataset.IDs(n.name))
+	case isInt(n) && lookedUpOnly(n) && !paddedBelowZero(n):
+		c.Type = tensor.Uint64
+		return c
+	case isInt(n):
+		c.Type = tensor.Int64
+		return c
+	default:
+		return c
+	}
+}
+
 // isColumn reports whether a batch's tensor of a column can be fed as n.
 func isColumn(n *Node, c dataset.Column) bool {
 	shape := c.Shape
 	if len(shape) == 0 && !c.Varying {
 		shape = []int{1}
 	}
-	if varies(n) != c.Varying || (c.Type == tensor.Float32) != (isSlotValues(n) || valueOf(n).Type == Float32) {
+	if varies(n) != c.Varying || (c.Type == tensor.Float32) != (isSlotValues(n) || n.Describe().Type == Float32) {
 		return false
 	}
 	return c.Varying || slices.Equal(shape, n.shape[1:])
@@ -203,4 +228,21 @@ func columnsString(columns []dataset.Column) string {
 		all = append(all, fmt.Sprintf("%q %v %s", c.Name, c.Type, shape))
 	}
 	return strings.Join(all, ", ")
+}
+
+func lookedUpOnly(n *Node) bool {
+	for _, user := range n.graph.nodes {
+		if !readsBits(user.op) && slices.Contains(user.in, n) {
+			return false
+		}
+	}
+	return true
+}
+
+// paddedBelowZero reports whether a lookup of the ids has a negative padding id.
+func paddedBelowZero(ids *Node) bool {
+	return slices.ContainsFunc(ids.graph.nodes, func(user *Node) bool {
+		l, is := user.op.(lookup)
+		return is && user.in[0] == ids && l.padding() != nil && *l.padding() < 0
+	})
 }

@@ -12,13 +12,14 @@ type table struct {
 	inStep int             // position in Step.Rows, -1 if the trainer does not have it
 	rows   *optimizer.Rows // this step's
 	own    optimizer.Rows  // the memory of rows if the trainer does not have the table
+	absent func(i int)     // birthless; stored so that a step allocates nothing
 	w, g   []float32       // memory of the rows; in w rows that are read beside the loss come last
 	// show and click are memory for a step's counts.
 	show, click []float32
 }
 
 // openTables lists the embeddings of the session, in the order of its params, as the step has them.
-func (e *Executor) openTables(params []*optimizer.Param) {
+func (e *engine) openTables(params []*optimizer.Param) {
 	e.step.Rows, e.beside = nil, nil
 	for _, p := range params {
 		if p.Embedding {
@@ -49,12 +50,13 @@ func (h *holding) tableOf(p *optimizer.Param) *table {
 
 func (h *holding) addTable(p *optimizer.Param) *table {
 	t := &table{param: p, index: len(h.tables), inStep: -1}
+	t.absent = t.birthless
 	h.tables = append(h.tables, t)
 	return t
 }
 
 // describe fills in the step for the trainer.
-func (e *Executor) describe(p *plan, b, next *feedBatch) {
+func (e *engine) describe(p *plan, b, next *feedBatch) {
 	e.step.Samples, e.step.Eval = b.rows, !p.train
 	for _, t := range e.held.tables {
 		t.describe(p.train, b.unique(t), next.unique(t), len(b.tables[t.index].beside.unique))
@@ -70,7 +72,7 @@ func (e *Executor) describe(p *plan, b, next *feedBatch) {
 }
 
 // describeBeside describes the rows that are read beside the loss, with their memory: after the step's.
-func (e *Executor) describeBeside(b, next *feedBatch) {
+func (e *engine) describeBeside(b, next *feedBatch) {
 	for _, t := range e.held.tables {
 		if t.inStep >= 0 {
 			r := &e.beside[t.inStep]
@@ -98,31 +100,36 @@ func (t *table) describe(train bool, ids, next []uint64, beside int) {
 	}
 }
 
+// rowReader are loaded rows. Rows sets those of ids, one after the other, and calls absent for an id without one.
+type rowReader interface {
+	Rows(w []float32, ids []uint64, absent func(i int))
+}
+
 // fillOwn fills the rows that no trainer has: as loaded, or with the initial values, which are zeros for open ids.
-func (e *Executor) fillOwn(b *feedBatch) {
+func (e *engine) fillOwn() {
 	for _, t := range e.held.tables {
 		if t.inStep >= 0 {
 			continue
 		}
-		dim, ids, w := t.param.Dim(), t.rows.IDs, t.rows.W
-		unborn := func(i int) { birthless(t.param, w[i*dim:(i+1)*dim], ids[i]) }
-		if source := e.graph.tables[t.param.Name]; source != nil {
-			source.Rows(w, ids, unborn)
+		if loaded, is := t.param.Rows.(rowReader); is {
+			loaded.Rows(t.rows.W, t.rows.IDs, t.absent)
 			continue
 		}
-		for i := range ids {
-			unborn(i)
+		for i := range t.rows.IDs {
+			t.birthless(i)
 		}
 	}
 }
 
-// birthless sets w to a row that does not exist and will not be created.
-func birthless(p *optimizer.Param, w []float32, id uint64) {
-	if p.Height() == 0 {
+// birthless sets row i of the step to what a row is that does not exist and will not be created.
+func (t *table) birthless(i int) {
+	dim := t.param.Dim()
+	w := t.rows.W[i*dim : (i+1)*dim]
+	if t.param.Height() == 0 {
 		clear(w)
 		return
 	}
-	p.InitRow(w, id)
+	t.param.InitRow(w, t.rows.IDs[i])
 }
 
 // tableIDs is what a batch needs from one table: the ids of lookups that are trained, or read by an evaluation, and the

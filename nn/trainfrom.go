@@ -149,7 +149,7 @@ func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tenso
 			return fmt.Errorf("nn: after %d steps: %w", l.res.Steps, err)
 		}
 		next := l.exe.spare(current)
-		if err := next.load(l.exe, l.plan, batch); err != nil {
+		if err := next.load(&l.exe.engine, l.plan, batch); err != nil {
 			return err
 		}
 		if l.passed(next) {
@@ -169,7 +169,7 @@ func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tenso
 }
 
 // spare returns the loop's batch memory that is not in use.
-func (e *Executor) spare(used *feedBatch) *feedBatch {
+func (e *engine) spare(used *feedBatch) *feedBatch {
 	if used == e.batches[1] {
 		return e.batches[2]
 	}

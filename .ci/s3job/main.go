@@ -21,6 +21,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/store/s3"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 func main() {
@@ -101,7 +102,7 @@ func putRows(dir string) error {
 }
 
 func score(dir string) error {
-	s, err := nn.OpenScorer(dir, nn.ScorerOptions{})
+	s, err := serve.OpenScorer(dir, serve.ScorerOptions{})
 	if err != nil {
 		return err
 	}

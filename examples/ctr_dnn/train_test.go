@@ -9,7 +9,7 @@ import (
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/internal/law"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 func trained(t *testing.T, servers, workers int, args ...string) (auc float64, said string) {
@@ -43,7 +43,7 @@ func TestCriteoSlots(t *testing.T) {
 	if !strings.Contains(said, "test AUC ") || strings.Contains(said, "no model") {
 		t.Errorf("worker 0 said\n%s", said)
 	}
-	m, err := nn.Load(filepath.Join(dir, "model"))
+	m, err := serve.Load(filepath.Join(dir, "model"))
 	if err != nil {
 		t.Fatal(err)
 	}

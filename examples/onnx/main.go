@@ -8,7 +8,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/nn/onnx"
 )
 
@@ -34,7 +34,7 @@ func run(args []string, says io.Writer) error {
 	if fs.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q; want flags only, see -h", fs.Arg(0))
 	}
-	m, err := nn.Load(*model, deltas...)
+	m, err := serve.Load(*model, deltas...)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,12 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // predictFile writes a model's outputs for the rows of a file, a line each.
 func predictFile(ctx context.Context, dir, file string, to io.Writer) error {
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ type examination struct {
 
 // say says how right a model is on the rows of a file.
 func (e examination) say(ctx context.Context, dir string, to io.Writer) error {
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func (e examination) say(ctx context.Context, dir string, to io.Writer) error {
 }
 
 // column is the one with labels.
-func (e examination) column(m *nn.Model, f dataset.Format) (label dataset.Column, err error) {
+func (e examination) column(m *serve.Model, f dataset.Format) (label dataset.Column, err error) {
 	fed := map[string]bool{}
 	for _, n := range m.Inputs {
 		fed[n.Name()] = true

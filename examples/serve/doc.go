@@ -32,6 +32,6 @@
 //
 // main.go is the server and its end, apply.go looks at files, handler.go is what it answers, bounded.go its
 // connections, latency.go the histogram. It is net/http, which every Go programmer has read. A model of three layers of
-// 400 scores a row in about 40 µs, less than a request costs here: who serves very many puts nn.Scorer, which is all of
-// the serving, behind another server, or sends several rows in a request.
+// 400 scores a row in about 40 µs, less than a request costs here: who serves very many puts serve.Scorer, which is all
+// of the serving, behind another server, or sends several rows in a request.
 package main

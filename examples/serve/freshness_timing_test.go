@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"gorgonia.org/tensor"
@@ -154,7 +155,7 @@ func BenchmarkFreshness(b *testing.B) {
 // serveFresh takes deltas up until ctx ends, and says how old steps were when they were served first, and how long it took to take each delta up.
 func serveFresh(b *testing.B, ctx context.Context, dir string, done *steps,
 	served chan<- int) (ages, reloads []float64) {
-	s, err := nn.OpenScorer(filepath.Join(dir, "base"), nn.ScorerOptions{Deltas: filepath.Join(dir, "deltas"), Outputs: []string{"steps"}})
+	s, err := serve.OpenScorer(filepath.Join(dir, "base"), serve.ScorerOptions{Deltas: filepath.Join(dir, "deltas"), Outputs: []string{"steps"}})
 	if err != nil {
 		b.Error(err)
 		return nil, nil

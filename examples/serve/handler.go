@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // handler answers for a scorer.
 type handler struct {
-	*nn.Scorer
+	*serve.Scorer
 	limits
 	latency latency
 	large   chan struct{} // a place for each large body that is in memory
@@ -37,7 +38,7 @@ const (
 	small       = 16 << 10
 )
 
-func newHandler(s *nn.Scorer, l limits) http.Handler {
+func newHandler(s *serve.Scorer, l limits) http.Handler {
 	h := &handler{Scorer: s, limits: l, large: make(chan struct{}, largeBodies)}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /score", h.score)

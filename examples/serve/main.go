@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 func main() {
@@ -65,7 +65,7 @@ func run(ctx context.Context, args []string) error {
 	case e.eval != "":
 		return e.say(ctx, *model, os.Stdout)
 	}
-	scorer, err := nn.OpenScorer(*model, nn.ScorerOptions{Deltas: *deltas, Join: *join, MaxRows: *atOnce})
+	scorer, err := serve.OpenScorer(*model, serve.ScorerOptions{Deltas: *deltas, Join: *join, MaxRows: *atOnce})
 	if err != nil {
 		return err
 	}
@@ -80,11 +80,11 @@ func run(ctx context.Context, args []string) error {
 	slog.Info("serving", "model", *model, "version", scorer.Version(), "address", l.Addr())
 	go keepFresh(ctx, scorer, *reload)
 	h := newHandler(scorer, limits{*deadline, *body, *rows})
-	return serve(ctx, &bounded{Listener: l, most: int64(*connections)}, h, *deadline)
+	return listen(ctx, &bounded{Listener: l, most: int64(*connections)}, h, *deadline)
 }
 
-// serve answers requests until ctx ends, and then those that it has accepted.
-func serve(ctx context.Context, l net.Listener, h http.Handler, deadline time.Duration) error {
+// listen answers requests until ctx ends, and then those that it has accepted.
+func listen(ctx context.Context, l net.Listener, h http.Handler, deadline time.Duration) error {
 	s := &http.Server{Handler: h, ReadTimeout: deadline, WriteTimeout: 2 * deadline, IdleTimeout: 2 * time.Minute}
 	ended := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
@@ -100,7 +100,7 @@ func serve(ctx context.Context, l net.Listener, h http.Handler, deadline time.Du
 }
 
 // keepFresh takes up each model that is saved into the directory. One that can't be loaded leaves the model before.
-func keepFresh(ctx context.Context, s *nn.Scorer, every time.Duration) {
+func keepFresh(ctx context.Context, s *serve.Scorer, every time.Duration) {
 	tick := time.NewTicker(cmp.Or(max(every, 0), 1<<62))
 	defer tick.Stop()
 	for {

@@ -24,6 +24,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
@@ -94,7 +95,7 @@ type server struct {
 
 func start(t *testing.T, dir string) server {
 	t.Helper()
-	scorer, err := nn.OpenScorer(dir, nn.ScorerOptions{Join: 8})
+	scorer, err := serve.OpenScorer(dir, serve.ScorerOptions{Join: 8})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +107,7 @@ func start(t *testing.T, dir string) server {
 	s := server{"http://" + l.Addr().String(), stop, make(chan error, 1)}
 	go keepFresh(ctx, scorer, time.Millisecond)
 	go func() {
-		s.done <- serve(ctx, l, newHandler(scorer, limits{10 * time.Second, 2000, 20}), 10*time.Second)
+		s.done <- listen(ctx, l, newHandler(scorer, limits{10 * time.Second, 2000, 20}), 10*time.Second)
 	}()
 	return s
 }
@@ -202,7 +203,7 @@ func (s server) reloads(t *testing.T, dir string, first []float32, version strin
 	}
 	for epochs := range 4 {
 		want := trained(t, dir, 2+epochs)
-		saved, err := nn.Version(dir)
+		saved, err := serve.Version(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +260,7 @@ func TestAModelThatPanics(t *testing.T) {
 	if err := weights.SaveModel(t.Context(), dir, m, weights.Source{}); err != nil {
 		t.Fatal(err)
 	}
-	scorer, err := nn.OpenScorer(dir, nn.ScorerOptions{})
+	scorer, err := serve.OpenScorer(dir, serve.ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -349,7 +350,7 @@ func TestItsEndIsLogged(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("terminated signal received"))
-	if err := serve(ctx, l, http.NotFoundHandler(), time.Second); err != nil {
+	if err := listen(ctx, l, http.NotFoundHandler(), time.Second); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"ending", "terminated signal received", "msg=ended"} {

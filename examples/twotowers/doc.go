@@ -13,7 +13,7 @@
 // the program prints the recall at ten over all items, and ends with that of who knows the chances.
 //
 // output/twotowers has the user's tower as a model, and the vectors of all items as items.npz, for another program's
-// index: numpy.load("items.npz")["items"]. In Go nn.NewIndex searches them, exactly (package retrieval of examples).
+// index: numpy.load("items.npz")["items"]. In Go serve.NewIndex searches them, exactly (package retrieval of examples).
 //
 // model.go is both towers, net.py the same in PyTorch; BENCHMARKS.md has what both learn, and how fast.
 package main

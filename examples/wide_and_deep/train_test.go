@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -77,7 +78,7 @@ func trained(t *testing.T, servers, workers int, args []string) float64 {
 // checkModel loads what was saved and computes with no fleet.
 func checkModel(t *testing.T, dir string) {
 	t.Helper()
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

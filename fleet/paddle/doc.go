@@ -33,7 +33,7 @@
 //	save_persistables(exe, dir), mode=0            SavePersistables(ctx, dir)
 //	save_inference_model(exe, dir, feeds, targets) SaveInferenceModel(ctx, dir, nn.Inference(targets...))
 //	save_persistables(exe, dir, mode=1, 2, 3)      SaveModel(ctx, dir, SaveOptions{Mode: …}): 1 SaveDelta and 2 SaveBase, for serving,
-//	base_threshold, delta_threshold,               3 SaveBatch, at a day's end; its options. nn.Load(base, deltas...) reads them
+//	base_threshold, delta_threshold,               3 SaveBatch, at a day's end; its options. serve.Load(base, deltas...) reads them
 //	delta_keep_days
 //	save_one_table(id, dir), save_dense_params     SavePersistables(ctx, dir, params...)
 //	load_model(dir), load_one_table(id, dir)       LoadModel(ctx, dir, params...), by a worker while servers run; else Restore

@@ -16,7 +16,7 @@
 // Rows of one [Moment] are as they were between two updates of their server. In mode sync, an update is a round, and
 // has one number on all servers; in other modes each server counts its own. The rows of a whole table, or of many ids,
 // are of several moments. For a consistent snapshot of the whole model, use a saved model and its deltas: see
-// fleet.SaveModel, and nn.Scorer's TakeDelta.
+// fleet.SaveModel, and serve.Scorer's TakeDelta.
 //
 // Calls wait for a server that restarts from its journal. A job that was restarted from a checkpoint may have older
 // rows than were read; every call then returns [ErrWentBack].

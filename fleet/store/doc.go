@@ -11,7 +11,7 @@
 //	}
 //
 // From then on s3://bucket/name is accepted wherever gofleet takes the name of a checkpoint, a model, a directory for
-// deltas or a file of rows: Recovery.Dir, SavePersistables, SaveModel, Restore, nn.Load, nn.OpenScorer, package
+// deltas or a file of rows: Recovery.Dir, SavePersistables, SaveModel, Restore, serve.Load, serve.OpenScorer, package
 // dataset, and the flags -checkpoint, -out and -load of package fleet/train. All processes of a job must mount the same
 // stores. Nothing is mounted automatically, so a program links only the stores that it uses. Journals stay on local
 // disks.

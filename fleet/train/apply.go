@@ -10,7 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/files"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -30,7 +30,7 @@ func predictFiles(ctx context.Context, o *Options, _ func() (Job, error)) error 
 	if err != nil {
 		return err
 	}
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		return err
 	}

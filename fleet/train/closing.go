@@ -58,8 +58,8 @@ func (j *Job) serving(model string) string {
 		return ""
 	}
 	if j.hasOwnOps() {
-		return "serve it: in a program that calls nn.RegisterOp as this one does, with nn.OpenScorer(\"" + model +
-			"\", nn.ScorerOptions{})\n"
+		return "serve it: in a program that calls nn.RegisterOp as this one does, with serve.OpenScorer(\"" + model +
+			"\", serve.ScorerOptions{})\n"
 	}
 	ask := j.asking()
 	if ask == "" {

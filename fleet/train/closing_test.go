@@ -12,6 +12,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -51,7 +52,7 @@ func TestLastLinesShowARowThatScores(t *testing.T) {
 		if told == nil {
 			t.Fatalf("%s: the job said\n%s", name, said)
 		}
-		s, err := nn.OpenScorer(filepath.Join(dir, "model"), nn.ScorerOptions{})
+		s, err := serve.OpenScorer(filepath.Join(dir, "model"), serve.ScorerOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -42,7 +42,7 @@
 // below Out:
 //
 //	checkpoint   to resume from, with -load, on any number of servers
-//	model        the outputs, for inference: nn.Load; with [EarlyStopping] or -patience the best, which best.json describes
+//	model        the outputs, for inference: serve.Load; with [EarlyStopping] or -patience the best, which best.json describes
 //	history.csv  the evaluations, with the time, the rate of all workers, the learning rate and the gradients' norm
 //	curves.svg   the same as a picture, with the loss of steps
 //	calibration.svg  of a binary loss: predicted against observed rates on the test rows
@@ -77,8 +77,8 @@
 // another rule, begin from a model, which has only weights, and use another directory for checkpoints:
 // -load=output/model -checkpoint=output/adam.
 //
-// To serve a model while the job trains, save a base and deltas in hooks, and read them with nn.Load(base, deltas...)
-// or [nn.ScorerOptions].Deltas:
+// To serve a model while the job trains, save a base and deltas in hooks, and read them with serve.Load(base,
+// deltas...) or [serve.ScorerOptions].Deltas:
 //
 //	save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, dir string) error {
 //		if !r.Leads() {
@@ -112,7 +112,7 @@
 //	TensorBoard                            TensorBoardLogger               TensorBoard; -tensorboard=output/board
 //	pyplot of a History                                                    Curves
 //	BackupAndRestore                       ckpt_path="last"                Options.Checkpoint
-//	save, load_model                       save, load_state_dict           Options.Out, Load; nn.Load, nn.OpenScorer
+//	save, load_model                       save, load_state_dict           Options.Out, Load; serve.Load, serve.OpenScorer
 //	tf.distribute.ParameterServerStrategy  TorchRec, DistributedDataParallel  a job with servers; a collective one: fleetrun
 //	summary()                              summary(model)                  fmt.Println(graph); fleet's Plan; -check
 //	                                       num_sanity_val_steps, fast_dev_run  -check

@@ -14,7 +14,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // TestFiles: rows come from files and directories, parted at random or in files of their own; what can't be trained on is refused by name.
@@ -186,7 +186,7 @@ func TestAModelCarriesItsFormat(t *testing.T) {
 	if auc := results[0].Last.Values["test AUC"]; auc != 1 {
 		t.Errorf("test AUC %v", auc)
 	}
-	s, err := nn.OpenScorer(filepath.Join(dir, "model"), nn.ScorerOptions{})
+	s, err := serve.OpenScorer(filepath.Join(dir, "model"), serve.ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,9 +198,9 @@ func TestAModelCarriesItsFormat(t *testing.T) {
 }
 
 // agree predicts the rows of the scores from a file that has no labels.
-func agree(t *testing.T, model string, scores nn.Scores) {
+func agree(t *testing.T, model string, scores serve.Scores) {
 	t.Helper()
-	m, err := nn.Load(model)
+	m, err := serve.Load(model)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
@@ -188,7 +189,7 @@ func TestBestModel(t *testing.T) {
 	if !(h[2].Values[train.EvalLoss] < h[1].Values[train.EvalLoss] && h[3].Values[train.EvalLoss] > h[2].Values[train.EvalLoss]) {
 		t.Fatalf("the model does not get better and worse: %+v", h)
 	}
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -338,12 +339,12 @@ func TestServingHooks(t *testing.T) {
 				})
 			}
 			at := func(name string) string { return filepath.Join(dir, "serving", name) }
-			m, err := nn.Load(at("base"), at("delta-003"), at("delta-004"))
+			m, err := serve.Load(at("base"), at("delta-003"), at("delta-004"))
 			if err != nil {
 				t.Errorf("%q, %d workers: %v", mode, workers, err)
 				continue
 			}
-			s, err := nn.OpenScorer(at("base"), nn.ScorerOptions{Deltas: filepath.Join(dir, "serving")})
+			s, err := serve.OpenScorer(at("base"), serve.ScorerOptions{Deltas: filepath.Join(dir, "serving")})
 			if err != nil || s.Version() != m.Version() {
 				t.Errorf("%q, %d workers: a scorer of %v, error %v, want %s", mode, workers, s, err, m.Version())
 			}
@@ -538,7 +539,7 @@ func TestTheBestOutlivesALongHistory(t *testing.T) {
 			}}}
 			return j
 		})
-		version, err := nn.Version(best)
+		version, err := serve.Version(best)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
@@ -120,7 +121,7 @@ func TestHooksBehindALongHistory(t *testing.T) {
 
 func mustLoss(t *testing.T, dir string) float64 {
 	t.Helper()
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // TestMissingCheckpointSuggestsDirectories: who names a directory that has no checkpoint, or no model, is told of those in it, or beside
@@ -50,8 +50,8 @@ func TestMissingCheckpointSuggestsDirectories(t *testing.T) {
 	meant := ": did you mean " + model + "?"
 	for dir, want := range map[string]string{out: meant, checkpoint: meant, parent: meant, filepath.Join(out, "mdoel"): meant,
 		filepath.Join(parent, "nowhere", "at", "all"): "no such file or directory"} {
-		if _, err := nn.Load(dir); err == nil || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("nn.Load(%s): %v does not say %q", dir, err, want)
+		if _, err := serve.Load(dir); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("serve.Load(%s): %v does not say %q", dir, err, want)
 		}
 	}
 	if err := fails(t, func() train.Job { return job(train.Options{Load: checkpoint, Checkpoint: checkpoint}) }); err != nil {

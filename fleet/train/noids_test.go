@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -83,7 +84,7 @@ func withoutIDs(o train.Options, none string, change func(*train.Job)) train.Job
 // scoresWithoutIDs asks a model of rows without ids, alone and beside another, from lines and from JSON.
 func scoresWithoutIDs(t *testing.T, model string) {
 	t.Helper()
-	s, err := nn.OpenScorer(model, nn.ScorerOptions{})
+	s, err := serve.OpenScorer(model, serve.ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

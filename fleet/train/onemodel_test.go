@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -55,7 +56,7 @@ func TestOneModelAtAnEpochsEnd(t *testing.T) {
 					return j
 				})
 				score := func(model string) float64 {
-					m, err := nn.Load(model)
+					m, err := serve.Load(model)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -17,6 +17,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
@@ -76,7 +77,7 @@ func pageNet() (loss, pred *nn.Node) {
 
 // begun compares what a job begins with and what was published.
 func (p *page) begun(ctx context.Context, t *testing.T, pred *nn.Node) error {
-	m, err := nn.Load(p.path("other"))
+	m, err := serve.Load(p.path("other"))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (p *page) serve(ctx context.Context, t *testing.T, f *fleet.Fleet, pred *nn
 	if err := f.BarrierWorker(ctx); err != nil {
 		return err
 	}
-	s, err := nn.OpenScorer(p.path("model0"), nn.ScorerOptions{})
+	s, err := serve.OpenScorer(p.path("model0"), serve.ScorerOptions{})
 	if err != nil {
 		return err
 	}
@@ -145,7 +146,7 @@ func (p *page) serve(ctx context.Context, t *testing.T, f *fleet.Fleet, pred *nn
 	if changed, err := s.Reload(); err != nil || changed {
 		t.Errorf("the model that is there already is taken up: %t, %v", changed, err)
 	}
-	m, err := nn.Load(p.path("model0"))
+	m, err := serve.Load(p.path("model0"))
 	if err != nil {
 		return err
 	}
@@ -175,7 +176,7 @@ func (p *page) serve(ctx context.Context, t *testing.T, f *fleet.Fleet, pred *nn
 		err = weights.SaveModel(ctx, p.path("other"), nn.Inference(pred).WithFormat(p.format), weights.Source{File: saved})
 	}
 	if err == nil {
-		s, err = nn.OpenScorer(p.path("other"), nn.ScorerOptions{})
+		s, err = serve.OpenScorer(p.path("other"), serve.ScorerOptions{})
 	}
 	if err != nil {
 		return err

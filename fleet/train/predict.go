@@ -34,7 +34,7 @@ const predicted = 1024
 // It needs no Job. With a saved model and your own fleet, of one process or of collective workers, which join at the
 // first call:
 //
-//	m, err := nn.Load("output/model")
+//	m, err := serve.Load("output/model")
 //	rows, err := m.Rows("tomorrow.csv") // which need no labels
 //	f, err := fleet.Init(nil)
 //	n, err := train.Predict(ctx, f, rows, os.Stdout, m.Outputs...)

@@ -18,6 +18,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -127,7 +128,7 @@ func TestASavedModelPredicts(t *testing.T) {
 	for workers := 1; workers <= 3; workers++ {
 		var got bytes.Buffer
 		fleettest.Run(t, 0, workers, func(ctx context.Context, f *fleet.Fleet) error {
-			m, err := nn.Load(dir)
+			m, err := serve.Load(dir)
 			if err != nil {
 				return err
 			}
@@ -157,7 +158,7 @@ func TestASavedModelPredicts(t *testing.T) {
 		if f.IsServer() {
 			return nil
 		}
-		m, err := nn.Load(dir)
+		m, err := serve.Load(dir)
 		if err != nil {
 			return err
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/porttest"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // TestReadmesProgramRuns: the program of the README is built from its text, and does what it says: it trains from a CSV file on a cluster, goes on,
@@ -70,7 +70,7 @@ func runsInEveryKind(t *testing.T, fleetrun, late, data string) {
 		if last := said[len(said)-1]; !strings.HasPrefix(last, "saved output/late") {
 			t.Errorf("%s: the job's last line is %q", kind, last)
 		}
-		m, err := nn.Load(filepath.Join(dir, "output/late/model"))
+		m, err := serve.Load(filepath.Join(dir, "output/late/model"))
 		if err != nil || len(m.Outputs) != 1 {
 			t.Errorf("%s: the model that it has left can't be read: %v", kind, err)
 		}

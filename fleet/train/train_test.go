@@ -18,6 +18,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -78,7 +79,7 @@ func fails(t *testing.T, make func() train.Job) (err error) {
 }
 
 // logLoss is a loaded model's on the test points.
-func logLoss(t *testing.T, m *nn.Model) float64 {
+func logLoss(t *testing.T, m *serve.Model) float64 {
 	t.Helper()
 	exe, sum, n := nn.NewExecutor(m.Graph), 0.0, 0
 	for batch, err := range points(100).Batches(100) {

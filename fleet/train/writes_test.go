@@ -23,6 +23,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/store/storetest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -55,7 +56,7 @@ func TestOneFailedWriteEndsNoJob(t *testing.T) {
 				return err
 			})
 			m.SetFault(nil)
-			if _, err := nn.Version(dir + "/out/model"); err != nil {
+			if _, err := serve.Version(dir + "/out/model"); err != nil {
 				t.Error(err)
 			}
 			if _, err := checkpoints.Latest(dir + "/ck"); err != nil {
@@ -212,7 +213,7 @@ func TestForeignFilesStay(t *testing.T) {
 			} else {
 				newest = name
 			}
-			if _, err := nn.Version(root + "/out/model"); err != nil {
+			if _, err := serve.Version(root + "/out/model"); err != nil {
 				t.Error(err)
 			}
 		}

@@ -47,7 +47,7 @@ func Open(ctx context.Context, dir string) (*Files, error) {
 	f, err := openAny(ctx, dir)
 	if err == nil && f.delta != nil {
 		f.Close()
-		return nil, fmt.Errorf("%s has %v: it is read over that, with its base first: nn.Load(base, deltas...)", dir,
+		return nil, fmt.Errorf("%s has %v: it is read over that, with its base first: serve.Load(base, deltas...)", dir,
 			f.delta)
 	}
 	return f, err

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/nntest"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"gorgonia.org/tensor"
 )
@@ -128,7 +129,7 @@ func TestOwnOpOfBatches(t *testing.T) {
 	if last := out[0].Float32s()[1<<17-1]; last != -1 {
 		t.Errorf("the last of a large batch is %v, 0 beside a mean of 1", last)
 	}
-	_, err = nn.NewScorer(loaded(t, y), nn.ScorerOptions{})
+	_, err = serve.NewScorer(loaded(t, y), serve.ScorerOptions{})
 	wantWords(t, "a scorer", err, "custom_0", "all examples of a batch")
 }
 
@@ -202,7 +203,7 @@ func TestOwnOpsThatCannotBeSaved(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, err := nn.Load(dir)
+		_, err := serve.Load(dir)
 		wantWords(t, was, err, is, `node "custom_0"`)
 	}
 }
@@ -213,7 +214,7 @@ func TestOwnOpIsScored(t *testing.T) {
 	y := nn.Linear(nn.Custom(faulty{}, g.Input("x", 4), g.Parameter(nn.ParameterOptions{Name: "scale"}, 4)), 2,
 		nn.LinearOptions{})
 	m := loaded(t, y)
-	s, err := nn.NewScorer(m, nn.ScorerOptions{Join: 64})
+	s, err := serve.NewScorer(m, serve.ScorerOptions{Join: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,9 +257,9 @@ func saved(t *testing.T, out *nn.Node) string {
 	return dir
 }
 
-func loaded(t *testing.T, out *nn.Node) *nn.Model {
+func loaded(t *testing.T, out *nn.Node) *serve.Model {
 	t.Helper()
-	m, err := nn.Load(saved(t, out))
+	m, err := serve.Load(saved(t, out))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	ws "github.com/gofleet/gofleet/optimizer/weights"
 	"gorgonia.org/tensor"
 )
@@ -330,7 +331,7 @@ func (c Case) saved(t *testing.T) {
 	if err := ws.SaveModel(t.Context(), dir, model, from); err != nil {
 		t.Fatal(err)
 	}
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

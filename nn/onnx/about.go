@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/protowire"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // hashed is a position of a feed whose id the caller computes from a text: the CRC-32 (IEEE) of "field:text", modulo
@@ -76,7 +76,7 @@ func hashes(f dataset.Format, inputs []input) (all []hashed) {
 }
 
 // describe returns the description of the file, as fields of a ModelProto.
-func describe(m *nn.Model, b *builder) (about protowire.Message, err error) {
+func describe(m *serve.Model, b *builder) (about protowire.Message, err error) {
 	doc := []string{"A model of gofleet: inputs, outputs and weights have its names, and N is the number of examples."}
 	for _, in := range b.inputs {
 		if slot, is := strings.CutSuffix(string(in.name), offsets); is {

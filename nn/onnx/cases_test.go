@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"gorgonia.org/tensor"
@@ -245,10 +246,10 @@ func (r rule) floats(n int, low, high int) []float32 {
 }
 
 // model saves a case with weights by the rule, and loads it.
-func (c opCase) model(t testing.TB) *nn.Model { return c.modelOf(t, nil) }
+func (c opCase) model(t testing.TB) *serve.Model { return c.modelOf(t, nil) }
 
 // modelOf is model, saved with the format of its rows.
-func (c opCase) modelOf(t testing.TB, f dataset.Format) *nn.Model {
+func (c opCase) modelOf(t testing.TB, f dataset.Format) *serve.Model {
 	t.Helper()
 	g := nn.NewGraph(1)
 	m := nn.Inference(c.outputs(g)...).WithFormat(f)
@@ -272,7 +273,7 @@ func (c opCase) modelOf(t testing.TB, f dataset.Format) *nn.Model {
 	if err := weights.SaveModel(context.Background(), dir, m, from); err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := nn.Load(dir)
+	loaded, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,7 @@
 // Package onnx writes a saved model as a file of ONNX, which ONNX Runtime and others compute in programs of any
 // language.
 //
-//	m, err := nn.Load("output/model")
+//	m, err := serve.Load("output/model")
 //	err = onnx.Export(m, "model.onnx", onnx.Options{})
 //
 // From a shell, from within the module: go run ./examples/onnx -model=output/model -out=model.onnx. Files are of
@@ -10,13 +10,13 @@
 //
 // # Inputs and outputs
 //
-// Inputs, outputs and weights have the names that they have in nn. Inputs are those of [nn.Scorer.Score]: float32, or
-// int64 ids, of shape [N …]; for a slot its ids, and under name.offsets N+1 numbers that say where the ids of each
+// Inputs, outputs and weights have the names that they have in nn. Inputs are those of [serve.Scorer.Score]: float32,
+// or int64 ids, of shape [N …]; for a slot its ids, and under name.offsets N+1 numbers that say where the ids of each
 // example begin; a slot's values use the same offsets. 64-bit ids are fed as the int64 with the same bits. Within the
 // file, slots are padded to the longest example of a call, so one very long example costs memory for all.
 //
-// Results equal those of an [nn.Scorer] to 1e-5, relative for numbers above 1, since runtimes add in a different order.
-// An id without a row reads as its initial values if the embedding has a Height, whose rows are all written, and
+// Results equal those of an [serve.Scorer] to 1e-5, relative for numbers above 1, since runtimes add in a different
+// order. An id without a row reads as its initial values if the embedding has a Height, whose rows are all written, and
 // otherwise as zeros; padding reads as zeros. An id above the Height, or a position of nn.Gather outside its input, is
 // an error in runtimes that check indices, as ONNX Runtime does on CPUs.
 //
@@ -27,8 +27,8 @@
 //
 // A file takes numbers and ids. The caller must convert lines of text to them, as the model's format does: the metadata
 // gofleet.rows has the format as JSON; gofleet.hashes lists each position of an input that is the hash of a text, with
-// the field, the height and examples for testing; gofleet.version is the [nn.Model]'s version. A model saved without a
-// format has only the last. In Python:
+// the field, the height and examples for testing; gofleet.version is the [serve.Model]'s version. A model saved without
+// a format has only the last. In Python:
 //
 //	about = onnxruntime.InferenceSession("model.onnx").get_modelmeta().custom_metadata_map
 //	for h in json.loads(about.get("gofleet.hashes", "[]")):

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -41,7 +42,7 @@ const (
 
 // Export writes a loaded model as an ONNX file, atomically. If weights go to a second file, an old model file is
 // removed before its weights are replaced: a reader finds both files of a model, or no model.
-func Export(m *nn.Model, file string, o Options) error {
+func Export(m *serve.Model, file string, o Options) error {
 	err := files.CheckLocal(file)
 	if st, none := os.Stat(file); err == nil && none == nil && st.IsDir() {
 		err = errors.New("it is a directory: give the file a name in it")
@@ -55,7 +56,7 @@ func Export(m *nn.Model, file string, o Options) error {
 	return nil
 }
 
-func export(m *nn.Model, file string, o Options) error {
+func export(m *serve.Model, file string, o Options) error {
 	if o.Inline < 0 || o.Inline > mostInline {
 		return fmt.Errorf("Options.Inline is %d: want up to %d bytes, or 0 for %d", o.Inline, mostInline, defaultInline)
 	}
@@ -74,7 +75,7 @@ func export(m *nn.Model, file string, o Options) error {
 }
 
 // build makes all nodes of a model.
-func build(m *nn.Model, o Options) (*builder, error) {
+func build(m *serve.Model, o Options) (*builder, error) {
 	outputs, err := outputsOf(m, o.Outputs)
 	if err != nil {
 		return nil, err
@@ -132,7 +133,7 @@ type savedNode struct {
 }
 
 // outputsOf returns the nodes to compute.
-func outputsOf(m *nn.Model, names []string) ([]*nn.Node, error) {
+func outputsOf(m *serve.Model, names []string) ([]*nn.Node, error) {
 	if m == nil {
 		return nil, errors.New("the model is nil")
 	}

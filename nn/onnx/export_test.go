@@ -21,6 +21,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/google/go-cmp/cmp"
@@ -28,7 +29,7 @@ import (
 )
 
 // exportTo exports a model into a directory of the test, and returns both files.
-func exportTo(t testing.TB, m *nn.Model, o Options) (first, second []byte) {
+func exportTo(t testing.TB, m *serve.Model, o Options) (first, second []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "model.onnx")
 	if err := Export(m, file, o); err != nil {
@@ -47,7 +48,7 @@ func exportTo(t testing.TB, m *nn.Model, o Options) (first, second []byte) {
 
 // written is what a case's model is written as, but for what it says of itself, where its version is that of other
 // files.
-func written(t testing.TB, m *nn.Model, o Options) (first, second []byte) {
+func written(t testing.TB, m *serve.Model, o Options) (first, second []byte) {
 	t.Helper()
 	b, err := build(m, o)
 	if err != nil {
@@ -345,7 +346,7 @@ func TestRowsBelowAHeight(t *testing.T) {
 		for i := range all {
 			all[i] = int64(i)
 		}
-		s, err := nn.NewScorer(m, nn.ScorerOptions{})
+		s, err := serve.NewScorer(m, serve.ScorerOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -545,7 +546,7 @@ func TestAndBack(t *testing.T) {
 		if err := weights.SaveModel(t.Context(), dir, nn.Inference(c.outputs(nn.NewGraph(2))...), weights.Source{File: in}); err != nil {
 			t.Fatal(err)
 		}
-		again, err := nn.Load(dir)
+		again, err := serve.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}

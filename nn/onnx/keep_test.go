@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"gorgonia.org/tensor"
 )
 
@@ -49,7 +50,7 @@ func TestKeep(t *testing.T) {
 		if dir == "" {
 			continue
 		}
-		m, err := nn.Load(dir)
+		m, err := serve.Load(dir)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,7 @@ func TestKeep(t *testing.T) {
 }
 
 // keepModel exports a model, scores examples of it, and keeps both.
-func keepModel(t *testing.T, name string, m *nn.Model, o Options, examples int) {
+func keepModel(t *testing.T, name string, m *serve.Model, o Options, examples int) {
 	t.Helper()
 	dir := filepath.Join(*keep, name)
 	if strings.Contains(name, "/") {
@@ -82,7 +83,7 @@ func keepModel(t *testing.T, name string, m *nn.Model, o Options, examples int) 
 }
 
 // scored are feeds and what an evaluation makes of them.
-func scored(t testing.TB, m *nn.Model, examples int) (in, out map[string]kept) {
+func scored(t testing.TB, m *serve.Model, examples int) (in, out map[string]kept) {
 	t.Helper()
 	var values []nn.Value
 	text := new(strings.Builder)
@@ -112,7 +113,7 @@ func scored(t testing.TB, m *nn.Model, examples int) (in, out map[string]kept) {
 }
 
 // heights are what ids of feeds are below: half of them have no row.
-func heights(m *nn.Model) map[string]int64 {
+func heights(m *serve.Model) map[string]int64 {
 	below := map[string]int64{"outside": small + 1}
 	for name, n := range nodesOf(m) {
 		for _, user := range n {
@@ -130,7 +131,7 @@ func heights(m *nn.Model) map[string]int64 {
 }
 
 // nodesOf are the nodes that take a feed, by its name.
-func nodesOf(m *nn.Model) map[string][]*nn.Node {
+func nodesOf(m *serve.Model) map[string][]*nn.Node {
 	all, seen := map[string][]*nn.Node{}, map[*nn.Node]bool{}
 	var visit func(n *nn.Node)
 	visit = func(n *nn.Node) {
@@ -152,7 +153,7 @@ func nodesOf(m *nn.Model) map[string][]*nn.Node {
 }
 
 // bring puts the rows of feeds' ids in an embedding beside them.
-func bring(m *nn.Model, name string, in map[string]kept) {
+func bring(m *serve.Model, name string, in map[string]kept) {
 	for feed, users := range nodesOf(m) {
 		for _, user := range users {
 			if len(user.Inputs()) < 2 || user.Inputs()[1].Name() != name {

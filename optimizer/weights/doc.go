@@ -22,15 +22,15 @@
 //	.safetensors, ids and rows by name     WriteSafetensors     Open, File.Rows     safetensors of Python and Rust, torch
 //	dense weights by name                  a saved model        Open, File.Array    .npz, .npy, .safetensors
 //	.onnx, initializers by name            package nn/onnx      Open, File.Array    torch.onnx, tf2onnx
-//	a saved model                          SaveModel            Open, nn.Load       weights.safetensors, see the doc of nn
-//	its base with deltas                   and a fleet's        nn.Load, RowsOf
+//	a saved model                          SaveModel            Open, serve.Load       weights.safetensors, see the doc of nn
+//	its base with deltas                   and a fleet's        serve.Load, RowsOf
 //
 // # Import, for training and serving
 //
 // [SaveModel] makes the directory of a saved model from a graph and weights in any of these files, such as those of a
-// network trained in PaddlePaddle. Serve it like any other model, with nn.Load or a Scorer, or begin a job of any kind
-// from it by Restore: each server reads the rows that it owns, and no worker needs the whole table. For example, word
-// vectors for one embedding of an otherwise new model:
+// network trained in PaddlePaddle. Serve it like any other model, with serve.Load or a Scorer, or begin a job of any
+// kind from it by Restore: each server reads the rows that it owns, and no worker needs the whole table. For example,
+// word vectors for one embedding of an otherwise new model:
 //
 //	err := weights.SaveModel(ctx, "words", nn.Inference(net.embedding), weights.Source{
 //		Rows: map[string]iter.Seq2[weights.Row, error]{"emb": weights.Word2Vec{Words: vocabulary}.Read(file)},

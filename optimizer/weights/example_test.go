@@ -11,6 +11,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
 
@@ -60,7 +61,7 @@ func ExampleSaveModel() {
 		log.Fatal(err)
 	}
 
-	s, err := nn.OpenScorer(dir, nn.ScorerOptions{})
+	s, err := serve.OpenScorer(dir, serve.ScorerOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,7 @@ const idsSuffix = ".ids"
 
 // Open opens a file of arrays: numpy's .npz or .npy (one array, named after the file without its extension),
 // .safetensors, or the initializers of .onnx; or the directory of a saved model, whose checksums are verified first
-// (see nn.Load; a delta is refused). Open reads the header; arrays are read on demand. The file must be closed.
+// (see serve.Load; a delta is refused). Open reads the header; arrays are read on demand. The file must be closed.
 func Open(ctx context.Context, name string) (*File, error) {
 	if err := files.CheckLocal(name); err != nil {
 		return nil, fmt.Errorf("weights: %w", err)

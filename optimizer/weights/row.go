@@ -14,8 +14,8 @@ type Row struct {
 	W  []float32 // valid until the next row
 }
 
-// RowsOf iterates over the rows that a param begins with, such as those of a model read by nn.Load, which may be a base
-// with its deltas.
+// RowsOf iterates over the rows that a param begins with, such as those of a model read by serve.Load, which may be a
+// base with its deltas.
 //
 //	for _, p := range nn.Inference(model.Outputs...).Params() {
 //		if p.Embedding {

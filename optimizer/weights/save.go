@@ -27,9 +27,9 @@ type Source struct {
 }
 
 // SaveModel writes the directory of a saved model from a graph and weights from elsewhere, such as another program; the
-// result is like that of a fleet's SaveInferenceModel after training. nn.Load and a Scorer serve it. A job begins from
-// it by Restore, on every role, where each server reads the rows that it owns; RestoreOptions.Params restores only some
-// embeddings. m is nn.Inference of the outputs.
+// result is like that of a fleet's SaveInferenceModel after training. serve.Load and a Scorer serve it. A job begins
+// from it by Restore, on every role, where each server reads the rows that it owns; RestoreOptions.Params restores only
+// some embeddings. m is nn.Inference of the outputs.
 //
 //	paddle, err := weights.Open(ctx, "paddle.npz")        // numpy.savez("paddle.npz", **{name: p.numpy() for name, p in …})
 //	defer paddle.Close()

@@ -20,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
@@ -90,7 +91,7 @@ func near(t *testing.T, got, want []float32) {
 // begins from them; those that don't fit are refused
 // Also: TestAJobBeginsFromPaddle, TestGivenWords, TestSavedModelsAreSources, TestSaveModelRefuses
 func TestPaddle(t *testing.T) {
-	m, err := nn.Load(savePaddle(t))
+	m, err := serve.Load(savePaddle(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -285,7 +286,7 @@ func TestSaveModelRefuses(t *testing.T) {
 // TestRowsOf: the rows of a model that was loaded are those of its directory, as long as they are wanted, and an error comes last.
 func TestRowsOf(t *testing.T) {
 	dir := savePaddle(t)
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

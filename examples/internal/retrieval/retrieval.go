@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
 
@@ -69,7 +70,7 @@ func (t Towers) recall(ctx context.Context, rows *dataset.Dataset, answer string
 }
 
 // index has the vectors of all items.
-func (t Towers) index(ctx context.Context) (*nn.Index, error) {
+func (t Towers) index(ctx context.Context) (*serve.Index, error) {
 	vectors, err := t.vectors(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +79,7 @@ func (t Towers) index(ctx context.Context) (*nn.Index, error) {
 	for i := range ids {
 		ids[i] = int64(i) + 1
 	}
-	return nn.NewIndex(ids, vectors)
+	return serve.NewIndex(ids, vectors)
 }
 
 // vectors are all items', one behind the other.
@@ -119,7 +120,7 @@ func (t Towers) save(ctx context.Context, dir string) error {
 }
 
 // Open is an index of items that Hooks have saved.
-func Open(ctx context.Context, dir string) (*nn.Index, error) {
+func Open(ctx context.Context, dir string) (*serve.Index, error) {
 	file, err := weights.Open(ctx, filepath.Join(dir, "items.npz"))
 	if err != nil {
 		return nil, err
@@ -133,5 +134,5 @@ func Open(ctx context.Context, dir string) (*nn.Index, error) {
 		}
 		ids, vectors = append(ids, int64(row.ID)), append(vectors, row.W...)
 	}
-	return nn.NewIndex(ids, vectors)
+	return serve.NewIndex(ids, vectors)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/examples/internal/retrieval"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // Last is the recall@10 that was printed last.
@@ -38,7 +38,7 @@ func Saved(t *testing.T, program jobtest.Program) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	scorer, err := nn.OpenScorer(filepath.Join(dir, "model"), nn.ScorerOptions{})
+	scorer, err := serve.OpenScorer(filepath.Join(dir, "model"), serve.ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func Saved(t *testing.T, program jobtest.Program) {
 		}
 		for i, top := range index.Top(queries.Values[0], 10) {
 			item := batch["item"].Int64s()[i]
-			if slices.ContainsFunc(top, func(h nn.Hit) bool { return h.ID == item }) {
+			if slices.ContainsFunc(top, func(h serve.Hit) bool { return h.ID == item }) {
 				hits++
 			}
 			all++

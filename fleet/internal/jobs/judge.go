@@ -16,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/twin"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -255,7 +256,7 @@ func (s *stage) decides() (wrong []string) {
 
 // lossOf is a saved model's on the test rows.
 func (p Program) lossOf(dir string) (loss float64, err error) {
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		return 0, err
 	}
@@ -292,7 +293,7 @@ func weightsOf(dirs ...string) (map[string][]float32, error) {
 	if len(dirs) == 0 {
 		return nil, errors.New("no model was published")
 	}
-	m, err := nn.Load(dirs[0], dirs[1:]...)
+	m, err := serve.Load(dirs[0], dirs[1:]...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // Weights returns the file of weights of a model saved in a directory, after a check that the directory is valid.
@@ -40,7 +40,7 @@ func WeightsOf(dir string) ([]byte, error) {
 	}
 	graph, err := os.ReadFile(filepath.Join(dir, modelfiles.Graph)) // a delta has none
 	if err == nil && strings.Contains(string(graph), "gofleet graph") {
-		if _, err := nn.Load(dir); err != nil {
+		if _, err := serve.Load(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -146,7 +146,7 @@ func Apart(t testing.TB, a, b []byte) float64 {
 // dense param as one row.
 func Values(t testing.TB, dir string) map[string]map[uint64][]float32 {
 	t.Helper()
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -66,7 +67,7 @@ func (r *role) measured(ctx context.Context, at string) error {
 	if err := r.f.SaveInferenceModel(ctx, dir, nn.Inference(r.g.pred)); err != nil {
 		return err
 	}
-	m, err := nn.Load(dir)
+	m, err := serve.Load(dir)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/twin"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -124,7 +125,7 @@ func (m *mirror) alike(a, b float32) bool {
 
 // saved are the rows of a model with its deltas.
 func saved(dirs ...string) (rowsByTable, error) {
-	mod, err := nn.Load(dirs[0], dirs[1:]...)
+	mod, err := serve.Load(dirs[0], dirs[1:]...)
 	if err != nil {
 		return nil, err
 	}

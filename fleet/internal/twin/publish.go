@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -66,7 +67,7 @@ func firstFew() (some []int) {
 
 // published notes the weights of a model that a call has saved, with its deltas, and what it predicts.
 func (r *role) published(ctx context.Context, at string, c Call, dirs ...string) error {
-	m, err := nn.Load(dirs[0], dirs[1:]...)
+	m, err := serve.Load(dirs[0], dirs[1:]...)
 	if err == nil {
 		err = whole(ctx, dirs[len(dirs)-1])
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -19,7 +19,7 @@ import (
 
 // services are those of a chain of a base and its deltas.
 type services struct {
-	told, looks *nn.Scorer
+	told, looks *serve.Scorer
 }
 
 // served has all bases and deltas.
@@ -77,14 +77,14 @@ func (r *role) scored(ctx context.Context, want []float64) (err error) {
 	s, last := &r.services, r.chain[len(r.chain)-1]
 	if len(r.chain) == 1 || s.told == nil {
 		r.unserve()
-		s.told, err = nn.OpenScorer(r.chain[0], nn.ScorerOptions{})
+		s.told, err = serve.OpenScorer(r.chain[0], serve.ScorerOptions{})
 		for _, delta := range r.chain[1:] {
 			if err == nil {
 				err = s.told.TakeDelta(delta)
 			}
 		}
 		if err == nil {
-			s.looks, err = nn.OpenScorer(r.chain[0], nn.ScorerOptions{Deltas: r.at(served)})
+			s.looks, err = serve.OpenScorer(r.chain[0], serve.ScorerOptions{Deltas: r.at(served)})
 		}
 	} else {
 		var changed bool
@@ -96,7 +96,7 @@ func (r *role) scored(ctx context.Context, want []float64) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, s := range []*nn.Scorer{s.told, s.looks} {
+	for _, s := range []*serve.Scorer{s.told, s.looks} {
 		y, err := s.Score(ctx, r.p.feed(firstFew(), false))
 		if err != nil {
 			return err
@@ -111,7 +111,7 @@ func (r *role) scored(ctx context.Context, want []float64) (err error) {
 
 // unserve ends what services do beside calls.
 func (r *role) unserve() {
-	for _, s := range []*nn.Scorer{r.services.told, r.services.looks} {
+	for _, s := range []*serve.Scorer{r.services.told, r.services.looks} {
 		if s != nil {
 			s.Close()
 		}

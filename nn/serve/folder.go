@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import "sync"
 

@@ -1,15 +1,15 @@
-package nn
+package serve
 
 import (
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/jsonobject"
+	"github.com/gofleet/gofleet/nn"
 	"gorgonia.org/tensor"
 )
 
@@ -18,7 +18,7 @@ func jsonLines(text []byte) ([]byte, error) {
 	const blanks = " \t\r\n"
 	text = bytes.Trim(text, blanks)
 	if jsonobject.End(text) != len(text) {
-		return nil, fmt.Errorf("nn: rows as JSON: %w", json.Unmarshal(text, new(any)))
+		return nil, fmt.Errorf("serve: rows as JSON: %w", json.Unmarshal(text, new(any)))
 	}
 	lines := make([]byte, 0, len(text)+1)
 	if text[0] == '[' {
@@ -45,43 +45,12 @@ func onOneLine(lines, row []byte) []byte {
 // jsonFormat is a format of one JSON object a line, with numbers for each feed.
 type jsonFormat []dataset.Column
 
-// jsonFormatOf returns a format with a column for each feed. Ids that are only looked up may use all 64 bits, unless a
-// padding id is negative: then ids are int64, as in training.
-func jsonFormatOf(feeds []*Node) (f jsonFormat) {
+// jsonFormatOf returns a format with a column for each feed.
+func jsonFormatOf(feeds []*nn.Node) (f jsonFormat) {
 	for _, n := range feeds {
-		c := dataset.Column{Name: n.name, Type: tensor.Float32, Shape: n.Shape()[1:]}
-		switch {
-		case isSlot(n) && paddedBelowZero(n):
-			c = dataset.Varying(dataset.Ints(n.name))
-		case isSlot(n):
-			c = dataset.Varying(dataset.IDs(n.name))
-		case isSlotValues(n):
-			c = dataset.Varying(dataset.Floats(n.name))
-		case isInt(n) && lookedUpOnly(n) && !paddedBelowZero(n):
-			c.Type = tensor.Uint64
-		case isInt(n):
-			c.Type = tensor.Int64
-		}
-		f = append(f, c)
+		f = append(f, n.Column())
 	}
 	return f
-}
-
-func lookedUpOnly(n *Node) bool {
-	for _, user := range n.graph.nodes {
-		if !readsBits(user.op) && slices.Contains(user.in, n) {
-			return false
-		}
-	}
-	return true
-}
-
-// paddedBelowZero reports whether a lookup of the ids has a negative padding id.
-func paddedBelowZero(ids *Node) bool {
-	return slices.ContainsFunc(ids.graph.nodes, func(user *Node) bool {
-		l, is := user.op.(lookup)
-		return is && user.in[0] == ids && l.padding() != nil && *l.padding() < 0
-	})
 }
 
 // Columns implements [dataset.Format].

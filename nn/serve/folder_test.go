@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/overlay"
+	"github.com/gofleet/gofleet/nn"
 )
 
 // follower is a scorer beside the trainer that saves what it follows.
@@ -38,10 +39,10 @@ func newFollower(t *testing.T, seed uint64) *follower {
 	return f
 }
 
-func (f *follower) model() InferenceModel { return Inference(f.toy.pred).WithFormat(toyFormat()) }
+func (f *follower) model() nn.InferenceModel { return nn.Inference(f.toy.pred).WithFormat(toyFormat()) }
 
 func (f *follower) train() {
-	must(f.t, NewExecutor(f.toy.g), f.toy.batch(f.r.Uint32(), 8), f.toy.loss)
+	must(f.t, nn.NewExecutor(f.toy.g), f.toy.batch(f.r.Uint32(), 8), f.toy.loss)
 	for _, id := range slices.Sorted(maps.Keys(f.keeper.rows["open"])) {
 		if f.r.IntN(6) == 0 { // as Shrink drops rows
 			delete(f.keeper.rows["open"], id)
@@ -103,7 +104,7 @@ func (f *follower) saveDelta() (dir string) {
 // agrees compares the scorer with the trainer: scores and rows, by their bits.
 func (f *follower) agrees(what string) {
 	f.t.Helper()
-	for name, t := range f.scorer.now.Load().model.Graph.tables {
+	for name, t := range f.scorer.now.Load().model.tables {
 		rows := map[uint64][]float32{}
 		err := t.EachRow(func(ids []uint64, w []float32) error {
 			for i, id := range ids {
@@ -117,7 +118,7 @@ func (f *follower) agrees(what string) {
 	}
 	feeds := f.toy.batch(f.r.Uint32(), 20)
 	got, err := f.scorer.Score(f.t.Context(), feeds)
-	want, untrained := NewExecutor(f.toy.g).Eval(f.t.Context(), feeds, f.toy.pred)
+	want, untrained := nn.NewExecutor(f.toy.g).Eval(f.t.Context(), feeds, f.toy.pred)
 	if err != nil || untrained != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want[0].Float32s())) {
 		f.t.Fatalf("%s: scores %v, %v, want %v, %v", what, got, err, want, untrained)
 	}

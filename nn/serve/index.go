@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // Index finds the items whose vectors have the largest inner products with a query's, by exact search, as for retrieval
 // with two towers. Several goroutines may use one.
 //
-//	index, err := nn.NewIndex(ids, vectors) // what the item tower evaluates to, over all items
+//	index, err := serve.NewIndex(ids, vectors) // what the item tower evaluates to, over all items
 //	best := index.Top(queries, 10)          // of what the user tower evaluates to
 type Index struct {
 	ids     []int64
@@ -28,7 +28,7 @@ type Hit struct {
 // slices.
 func NewIndex(ids []int64, vectors []float32) (*Index, error) {
 	if len(ids) == 0 || len(vectors) == 0 || len(vectors)%len(ids) != 0 {
-		return nil, fmt.Errorf("nn: index: %d numbers don't make vectors of %d items", len(vectors), len(ids))
+		return nil, fmt.Errorf("serve: index: %d numbers don't make vectors of %d items", len(vectors), len(ids))
 	}
 	return &Index{ids, vectors, len(vectors) / len(ids)}, nil
 }
@@ -75,7 +75,8 @@ func best(top []Hit, ids []int64, scores []float32, k int) []Hit {
 // (package metrics).
 func (x *Index) Recall(queries []float32, relevant [][]int64, k int) (sum float64, n int64, err error) {
 	if len(queries) != len(relevant)*x.dim {
-		return 0, 0, fmt.Errorf("nn: index: %d numbers, want %d queries of %d each", len(queries), len(relevant), x.dim)
+		return 0, 0, fmt.Errorf("serve: index: %d numbers, want %d queries of %d each", len(queries), len(relevant),
+			x.dim)
 	}
 	for i, top := range x.Top(queries, k) {
 		found := 0

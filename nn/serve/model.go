@@ -1,27 +1,27 @@
-package nn
+package serve
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/overlay"
+	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// Model is a saved model, ready for [Executor.Eval] on its graph.
+// Model is a saved model, ready for [nn.Executor.Eval] on its graph.
 type Model struct {
-	Graph *Graph
+	Graph *nn.Graph
 	// Inputs and Outputs are the feeds and the outputs of the model, in the order in which they were saved.
-	Inputs, Outputs []*Node
+	Inputs, Outputs []*nn.Node
 
-	format    dataset.Format // of the lines that its feeds come from
-	formatErr error          // why there is no format
+	tables    map[string]*overlay.Table // of embeddings, by name
+	format    dataset.Format            // of the lines that its feeds come from
+	formatErr error                     // why there is no format
 	version   string
 	saved     []byte   // the graph
 	lineage   []string // the versions of the base and of the deltas; nil without a record
@@ -29,15 +29,15 @@ type Model struct {
 	generation string
 }
 
-// Format returns the format that the model was saved with (see [InferenceModel.WithFormat]): its columns are the
+// Format returns the format that the model was saved with (see [nn.InferenceModel.WithFormat]): its columns are the
 // model's feeds and the other columns of the training lines. It is an error if the model was saved without a format, or
 // with one whose name this program does not know.
 func (m *Model) Format() (dataset.Format, error) {
 	switch {
 	case m.formatErr != nil:
-		return nil, fmt.Errorf("nn: the model's format: %w", m.formatErr)
+		return nil, fmt.Errorf("serve: the model's format: %w", m.formatErr)
 	case m.format == nil:
-		return nil, fmt.Errorf("nn: the model's format: %w", errNoFormat)
+		return nil, fmt.Errorf("serve: the model's format: %w", errNoFormat)
 	}
 	return m.format, nil
 }
@@ -51,9 +51,12 @@ func (m *Model) Rows(paths ...string) (*dataset.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows := dataset.FromFiles(f, paths...).Select(feedNames(m.Inputs)...)
+	rows := dataset.FromFiles(f, paths...).Select(namesOf(m.Inputs)...)
 	return rows, rows.Err()
 }
+
+// errNoFormat is the error for reading lines for a model without a format.
+var errNoFormat = errors.New("it was saved without one: give nn.Inference(…).WithFormat what training reads")
 
 // Version identifies a saved model: it is the checksum of its model.json, and empty for a directory without that file.
 func (m *Model) Version() string { return m.version }
@@ -63,15 +66,15 @@ func (m *Model) Version() string { return m.version }
 func Version(dir string) (string, error) {
 	v, err := modelfiles.Version(dir)
 	if err != nil {
-		return "", fmt.Errorf("nn: version of %s: %w", dir, err)
+		return "", fmt.Errorf("serve: version of %s: %w", dir, err)
 	}
 	return v, nil
 }
 
 // Output returns the output with a name, nil if there is none.
-func (m *Model) Output(name string) *Node {
+func (m *Model) Output(name string) *nn.Node {
 	for _, n := range m.Outputs {
-		if n.name == name {
+		if n.Name() == name {
 			return n
 		}
 	}
@@ -109,19 +112,23 @@ func Load(dir string, deltas ...string) (*Model, error) {
 func load(dir string) (*Model, error) {
 	f, err := modelfiles.Open(context.Background(), dir)
 	if err != nil {
-		return nil, fmt.Errorf("nn: loading %s: %w", dir, err)
+		return nil, fmt.Errorf("serve: loading %s: %w", dir, err)
 	}
 	defer f.Close()
-	data, err := f.Graph()
+	graph, err := f.Graph()
 	if err != nil {
-		return nil, fmt.Errorf("nn: loading a model: %w", err)
+		return nil, fmt.Errorf("serve: loading a model: %w", err)
 	}
-	m, err := readModel(data, wholeFiles{f})
-	if err != nil {
-		return nil, fmt.Errorf("nn: loading %s: graph.json: %w", dir, err)
+	m := &Model{saved: graph}
+	if err := m.read(f, func(p *optimizer.Param, n int) (*overlay.Table, error) {
+		return overlay.Read(p.Dim(), n, rowsFrom(f, p))
+	}); err != nil {
+		return nil, fmt.Errorf("serve: loading %s: graph.json: %w", dir, err)
 	}
-	if err := m.takeSignature(f); err != nil {
-		return nil, fmt.Errorf("nn: loading %s: %s: %w", dir, modelfiles.Signature, err)
+	if data := f.Signature(); data != nil { // a directory of another program has none
+		if m.format, m.formatErr, err = nn.Inference(m.Outputs...).ReadSignature(data); err != nil {
+			return nil, fmt.Errorf("serve: loading %s: %s: %w", dir, modelfiles.Signature, err)
+		}
 	}
 	if m.version, m.generation = f.Version(), f.Generation(); m.version != "" {
 		m.lineage = []string{m.version}
@@ -129,101 +136,38 @@ func load(dir string) (*Model, error) {
 	return m, nil
 }
 
-func readModel(data []byte, f weightSource) (*Model, error) {
-	var s savedGraph
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&s); err != nil {
-		return nil, err
-	}
-	if s.Format != graphFormat {
-		return nil, fmt.Errorf("its format is %q, this version reads %q", s.Format, graphFormat)
-	}
-	g := NewGraph(s.Seed)
-	g.tables, g.finite, g.loading = map[string]*overlay.Table{}, map[string]bool{}, true
-	for _, n := range s.Nodes {
-		if err := g.restore(n, f); err != nil {
-			return nil, fmt.Errorf("node %q: %w", n.Name, err)
+// read makes the graph that was saved, with the weights in f: table makes the table of an embedding of which f has n
+// rows.
+func (m *Model) read(f *modelfiles.Files, table func(p *optimizer.Param, n int) (*overlay.Table, error)) (err error) {
+	m.tables = map[string]*overlay.Table{}
+	m.Graph, m.Outputs, err = nn.ReadGraph(m.saved, func(p *optimizer.Param) error {
+		if !p.Embedding {
+			return loadDense(f, p)
 		}
-	}
-	g.loading = false
-	m, err := g.model(s.Outputs)
-	if err == nil {
-		m.saved = data
-	}
-	return m, err
-}
-
-func (g *Graph) model(outputs []string) (*Model, error) {
-	m := &Model{Graph: g, Inputs: g.Inputs()}
-	for _, name := range outputs {
-		n := g.named[name]
-		if n == nil {
-			return nil, fmt.Errorf("output %q is not a node", name)
-		}
-		m.Outputs = append(m.Outputs, n)
-	}
-	if len(m.Outputs) == 0 {
-		return nil, errors.New("it has no outputs")
-	}
-	return m, nil
-}
-
-// restore adds a saved node, whose inputs must come before it.
-func (g *Graph) restore(s savedNode, f weightSource) error {
-	if s.Name == "" {
-		return errors.New("it has no name")
-	}
-	if s.Op == "parameter" || s.Op == "table" {
-		return g.restoreVariable(s, f)
-	}
-	r, ok := recipes[s.Op]
-	if !ok {
-		return fmt.Errorf("op %q is not known", s.Op)
-	}
-	if len(s.In) < r.min || len(s.In) > r.max {
-		return fmt.Errorf("op %q has %d inputs, between %d and %d are needed", s.Op, len(s.In), r.min, r.max)
-	}
-	o, err := r.make(s.Attrs)
-	if err != nil {
-		return err
-	}
-	in := make([]*Node, len(s.In))
-	for i, name := range s.In {
-		if in[i] = g.named[name]; in[i] == nil {
-			return fmt.Errorf("input %q is not a node before it", name)
-		}
-	}
-	g.add(s.Name, o, in...)
-	return g.Err()
-}
-
-func (g *Graph) restoreVariable(s savedNode, f weightSource) error {
-	var v savedVariable
-	if err := json.Unmarshal(s.Attrs, &v); err != nil {
-		return fmt.Errorf("attributes: %w", err)
-	}
-	init, err := v.Init.initializer()
-	if err != nil {
-		return err
-	}
-	p := &optimizer.Param{Name: s.Name, Shape: v.Shape, Embedding: s.Op == "table", Init: init, Seed: g.seed,
-		Frozen: v.Frozen}
-	if n := g.add(s.Name, variable{p}); n.bad {
-		return g.Err()
-	}
-	if p.Embedding {
-		rows, err := f.table(p)
+		n, err := f.RowCount(p.Name)
 		if err != nil {
 			return err
 		}
-		g.tables[p.Name], p.Rows = rows, rows
-		return nil
-	}
-	p.W, err = f.dense(p)
-	g.finite[p.Name] = kernels.FirstNotFinite(p.W) < 0
-	if !p.Frozen && err == nil {
-		p.G = make([]float32, len(p.W))
+		t, err := table(p, n)
+		m.tables[p.Name], p.Rows = t, t
+		return err
+	})
+	if err == nil {
+		m.Inputs = m.Graph.Inputs()
 	}
 	return err
+}
+
+// loadDense reads the weights of a dense parameter.
+func loadDense(f *modelfiles.Files, p *optimizer.Param) error {
+	w, shape, err := f.Dense(p.Name)
+	if err == nil && !slices.Equal(shape, p.Shape) {
+		err = fmt.Errorf("its weights have shape %v, the graph's %v", shape, p.Shape)
+	}
+	p.W = w
+	return err
+}
+
+func rowsFrom(f *modelfiles.Files, p *optimizer.Param) overlay.Rows {
+	return func(do func(ids []uint64, w []float32) error) error { return f.Rows(p.Name, do) }
 }

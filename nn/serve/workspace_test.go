@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"weak"
 
 	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/nn"
 )
 
 // together is a context at which so many calls meet before they compute.
@@ -41,15 +42,15 @@ func TestScorersLetMemoryGo(t *testing.T) {
 	t.Cleanup(func() { mostKept = was })
 	const rows, width, calls = 2000, 256, 12 // 2 MB of each node
 	for _, join := range []int{0, 1 << 20} {
-		g := NewGraph(1)
+		g := nn.NewGraph(1)
 		x := g.Input("x", width)
-		s, err := NewScorer(&Model{Graph: g, Outputs: []*Node{Scale(Sigmoid(Scale(x, 2, 0)), 1, 1)}}, ScorerOptions{Join: join})
+		s, err := NewScorer(&Model{Graph: g, Outputs: []*nn.Node{nn.Scale(nn.Sigmoid(nn.Scale(x, 2, 0)), 1, 1)}}, ScorerOptions{Join: join})
 		if err != nil {
 			t.Fatal(err)
 		}
 		score := func(ctx context.Context) weak.Pointer[float32] {
 			values := make([]float32, rows*width)
-			if out, err := s.Score(ctx, batchOf{"x": Floats(values, width)}); err != nil || len(out.Values[0]) != rows*width {
+			if out, err := s.Score(ctx, batchOf{"x": nn.Floats(values, width)}); err != nil || len(out.Values[0]) != rows*width {
 				t.Errorf("%d numbers, %v", len(out.Values[0]), err)
 			}
 			return weak.Make(&values[0])
@@ -91,7 +92,7 @@ func TestScoresStayWhileAModelIsTrained(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loss := Mean(LogLoss(m.Outputs[0], m.Graph.Input("label", 1)))
+	loss := nn.Mean(nn.LogLoss(m.Outputs[0], m.Graph.Input("label", 1)))
 	s, err := NewScorer(m, ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -108,11 +109,11 @@ func TestScoresStayWhileAModelIsTrained(t *testing.T) {
 		}
 	}
 	minimise(t, loss, 0.3)
-	exe := NewExecutor(m.Graph)
+	exe := nn.NewExecutor(m.Graph)
 	var all sync.WaitGroup
 	all.Go(func() {
 		batch := n.batch(3, 8)
-		batch["label"] = Floats(make([]float32, 8))
+		batch["label"] = nn.Floats(make([]float32, 8))
 		for range 20 {
 			must(t, exe, batch, loss)
 		}

@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
+	"github.com/gofleet/gofleet/nn"
 )
 
 var deltaRows = flag.Int("delta_rows", 1_000_000, "rows of the model of BenchmarkTakeDelta")
@@ -31,18 +32,18 @@ func writeRows(out io.Writer, name string, below, every, dim int, value float32)
 
 // BenchmarkTakeDelta: what a scorer asks for, and takes, to have a delta of a hundredth of its rows, which lies on a disk.
 //
-//	go test -run - -bench TakeDelta -benchtime 10x ./nn -delta_rows 10000000
+//	go test -run - -bench TakeDelta -benchtime 10x ./nn/serve -delta_rows 10000000
 func BenchmarkTakeDelta(b *testing.B) {
 	const dim = 8
-	g := NewGraph(1)
-	rows := Embedding(g.IDs("id", 1), EmbeddingOptions{Name: "rows", Dim: dim}).Named("out")
+	g := nn.NewGraph(1)
+	rows := nn.Embedding(g.IDs("id", 1), nn.EmbeddingOptions{Name: "rows", Dim: dim}).Named("out")
 	base, delta := b.TempDir(), b.TempDir()
 	save := func(dir string, every int, d *modelfiles.Delta) string {
 		s, err := modelfiles.Begin(dir)
 		if err == nil && d != nil {
 			err = s.Follow(*d)
 		} else if err == nil {
-			m := Inference(rows)
+			m := nn.Inference(rows)
 			err = errors.Join(s.Write(modelfiles.Graph, m.WriteGraph), s.Write(modelfiles.Signature, m.WriteSignature))
 		}
 		if err == nil {

@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gofleet/gofleet/nn"
 	"gorgonia.org/tensor"
 )
 
@@ -27,22 +28,20 @@ type joiner struct {
 
 // call is a call of a scorer, whose feeds have been read. It is part of a workspace, and is reused with it.
 type call struct {
-	exe  *Executor
-	plan *plan
-	feed *feedBatch // read by exe
+	*nn.Call
 	// turn ends a wait, once: with the calls to compute, of which this is the first, or with nil if another call has
 	// computed this one.
 	turn chan []*call
 
-	joint  feedBatch // of the calls that it has computed
-	scores [][]float32
-	err    error
+	together int // rows of the calls that it last computed
+	scores   [][]float32
+	err      error
 }
 
 // newJoiner returns nil if each call is to be computed alone.
 func newJoiner(most int) (*joiner, error) {
 	if most < 0 {
-		return nil, fmt.Errorf("nn: ScorerOptions.Join is %d: it counts rows, from 0", most)
+		return nil, fmt.Errorf("serve: ScorerOptions.Join is %d: it counts rows, from 0", most)
 	}
 	if most < 2 {
 		return nil, nil
@@ -50,22 +49,7 @@ func newJoiner(most int) (*joiner, error) {
 	return &joiner{most: most, lanes: max(1, runtime.GOMAXPROCS(0)/4)}, nil
 }
 
-// mixing returns a node on which the outputs depend and which combines all examples; nil if there is none.
-func mixing(outputs []*Node) *Node {
-	fed := map[*Node]bool{}
-	for _, n := range behind(outputs[0].graph, outputs) {
-		fed[n] = isFeed(n) || slices.ContainsFunc(n.in, func(in *Node) bool { return fed[in] })
-		if _, mixes := n.op.(mixer); mixes {
-			return n
-		}
-		if fed[n] && !isFeed(n) && (len(n.shape) == 0 || n.shape[0] != batch) {
-			return n
-		}
-	}
-	return nil
-}
-
-var errLeaderGone = errors.New("nn: scorer: the call that computed this one panicked")
+var errLeaderGone = errors.New("serve: scorer: the call that computed this one panicked")
 
 // do computes a call, alone or together with others.
 func (j *joiner) do(ctx context.Context, c *call) {
@@ -132,9 +116,9 @@ func (j *joiner) next(done []*call) {
 		j.busy--
 		return
 	}
-	n, rows := 1, j.waiting[0].feed.rows
-	for ; n < len(j.waiting) && j.waiting[n].joins(j.waiting[0]); n++ {
-		if rows += j.waiting[n].feed.rows; rows > j.most {
+	n, rows := 1, j.waiting[0].Rows()
+	for ; n < len(j.waiting) && j.waiting[n].Joins(j.waiting[0].Call); n++ {
+		if rows += j.waiting[n].Rows(); rows > j.most {
 			break
 		}
 	}
@@ -142,9 +126,6 @@ func (j *joiner) next(done []*call) {
 	j.waiting = slices.Delete(j.waiting, 0, n)
 	lead[0].turn <- lead
 }
-
-// joins reports whether both calls can be one batch: a feed's ids must be int64 in both, or uint64 in both.
-func (c *call) joins(o *call) bool { return c.feed.rows > 0 && slices.Equal(c.feed.wide, o.feed.wide) }
 
 // compute computes the calls as one batch. An error caused by one call's rows, such as a number out of bounds, is the
 // error of that call alone.
@@ -154,14 +135,17 @@ func compute(ctx context.Context, calls []*call) {
 		lead.alone(ctx)
 		return
 	}
-	parts := make([]*feedBatch, len(calls))
-	for i, c := range calls {
-		c.err, parts[i] = errLeaderGone, c.feed
+	others := make([]*nn.Call, 0, len(calls)-1)
+	lead.together = 0
+	for _, c := range calls {
+		c.err = errLeaderGone
+		lead.together += c.Rows()
+		if c != lead {
+			others = append(others, c.Call)
+		}
 	}
-	lead.joint.join(parts)
-	lead.joint.collect(lead.exe, lead.plan)
 	ctx = context.WithoutCancel(ctx) // it does not serve the first call alone
-	out, err := lead.exe.compute(ctx, lead.plan, &lead.joint)
+	out, err := lead.Compute(ctx, others...)
 	if err != nil {
 		for _, c := range calls {
 			c.alone(ctx)
@@ -170,26 +154,16 @@ func compute(ctx context.Context, calls []*call) {
 	}
 	from := 0
 	for _, c := range calls {
-		c.receive(out, from, lead.joint.rows)
-		from += c.feed.rows
+		c.receive(out, from, lead.together)
+		from += c.Rows()
 	}
-}
-
-// read reads the feeds of a call, which are used in place until it has been computed.
-func (c *call) read(feeds map[string]*tensor.Dense, outputs []*Node) (err error) {
-	if c.plan, err = c.exe.ready(outputs, false); err != nil {
-		return err
-	}
-	c.feed = c.exe.batches[0]
-	return c.feed.read(c.plan, feeds)
 }
 
 // alone computes the call by itself.
 func (c *call) alone(ctx context.Context) {
-	c.feed.collect(c.exe, c.plan)
-	out, err := c.exe.compute(ctx, c.plan, c.feed)
+	out, err := c.Compute(ctx)
 	if c.err = err; err == nil {
-		c.receive(out, 0, c.feed.rows)
+		c.receive(out, 0, c.Rows())
 	}
 }
 
@@ -199,6 +173,6 @@ func (c *call) receive(out []*tensor.Dense, from, rows int) {
 	for i, t := range out {
 		all := t.Float32s()
 		each := len(all) / max(rows, 1)
-		c.scores[i] = slices.Clone(all[from*each : (from+c.feed.rows)*each])
+		c.scores[i] = slices.Clone(all[from*each : (from+c.Rows())*each])
 	}
 }

@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
@@ -78,7 +80,7 @@ func TestNoSkew(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := s.now.Load().memory() // that of the call
+		m, w := s.now.Load().model, s.now.Load().memory() // that of the call
 		served, err := w.lines.Decode([]byte(c.toScore))
 		if err != nil {
 			t.Fatal(err)
@@ -92,7 +94,7 @@ func TestNoSkew(t *testing.T) {
 					t.Errorf("%T: feed %s: %s", c.format, feed.Name, diff)
 				}
 			}
-			want, err := NewExecutor(w.exe.graph).Eval(t.Context(), trained, w.exe.graph.Node("click"))
+			want, err := nn.NewExecutor(m.Graph).Eval(t.Context(), trained, m.Output("click"))
 			if err != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want[0].Float32s())) {
 				t.Errorf("%T: scores %v, want %v, %v", c.format, got, want, err)
 			}
@@ -102,20 +104,20 @@ func TestNoSkew(t *testing.T) {
 
 // TestScoresOfUnseenIDs: an id that was never trained reads as zeros where ids are open, and as its initial row where they are bounded.
 func TestScoresOfUnseenIDs(t *testing.T) {
-	g := NewGraph(1)
+	g := nn.NewGraph(1)
 	id := g.IDs("id", 1)
-	open := Embedding(id, EmbeddingOptions{Name: "open", Dim: 1, Init: optimizer.Constant{Value: 3}})
-	bounded := Embedding(id, EmbeddingOptions{Name: "bounded", Dim: 1, Height: 10, Init: optimizer.Constant{Value: 5}})
-	loss := Mean(Add(open, bounded))
+	open := nn.Embedding(id, nn.EmbeddingOptions{Name: "open", Dim: 1, Init: optimizer.Constant{Value: 3}})
+	bounded := nn.Embedding(id, nn.EmbeddingOptions{Name: "bounded", Dim: 1, Height: 10, Init: optimizer.Constant{Value: 5}})
+	loss := nn.Mean(nn.Add(open, bounded))
 	k := minimise(t, loss, 1)
 	ids := func(id uint64) map[string]*tensor.Dense {
 		return map[string]*tensor.Dense{"id": tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]uint64{id}))}
 	}
-	if _, err := NewExecutor(g).Train(t.Context(), ids(1), loss); err != nil {
+	if _, err := nn.NewExecutor(g).Train(t.Context(), ids(1), loss); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	saveSigned(t, dir, Inference(open.Named("first"), bounded.Named("second")), k)
+	saveSigned(t, dir, nn.Inference(open.Named("first"), bounded.Named("second")), k)
 	s, err := OpenScorer(dir, ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -146,7 +148,7 @@ func TestScorersAgree(t *testing.T) {
 	}
 	var batches []batchOf
 	var want [][]uint32
-	e := NewExecutor(m.Graph)
+	e := nn.NewExecutor(m.Graph)
 	for i := range 12 {
 		batches = append(batches, n.batch(uint32(100+i), 1+i*i))
 		out, err := e.Eval(t.Context(), batches[i], m.Output("click"))
@@ -214,8 +216,8 @@ func TestReloadDropsNothing(t *testing.T) {
 	other := newToy(8)
 	other.pred.Named("click")
 	otherKeeper := minimise(t, other.loss, 0.3)
-	must(t, NewExecutor(other.g), other.batch(3, 8), other.loss)
-	saveSigned(t, dirs[1], Inference(other.pred).WithFormat(toyFormat()), otherKeeper)
+	must(t, nn.NewExecutor(other.g), other.batch(3, 8), other.loss)
+	saveSigned(t, dirs[1], nn.Inference(other.pred).WithFormat(toyFormat()), otherKeeper)
 	var want [2]string
 	var versions sync.Map // which model each of them names
 	feeds := n.batch(9, 5)
@@ -257,7 +259,7 @@ func TestReloadDropsNothing(t *testing.T) {
 	for round := range law.Share(10) {
 		which := (round + 1) % 2
 		if which == 1 {
-			saveSigned(t, dirs[0], Inference(other.pred).WithFormat(toyFormat()), otherKeeper)
+			saveSigned(t, dirs[0], nn.Inference(other.pred).WithFormat(toyFormat()), otherKeeper)
 		} else {
 			trainedToy(t, dirs[0], toyFormat())
 		}
@@ -292,9 +294,9 @@ func TestScorersTakeDeltas(t *testing.T) {
 	k := minimise(t, n.loss, 0.3)
 	train := func() {
 		t.Helper()
-		must(t, NewExecutor(n.g), n.batch(1, 8), n.loss)
+		must(t, nn.NewExecutor(n.g), n.batch(1, 8), n.loss)
 	}
-	model := Inference(n.pred).WithFormat(toyFormat())
+	model := nn.Inference(n.pred).WithFormat(toyFormat())
 	train()
 	saveSigned(t, dir, model, k)
 	s, err := OpenScorer(dir, ScorerOptions{})
@@ -331,7 +333,7 @@ func TestScorersTakeDeltas(t *testing.T) {
 }
 
 // saveDelta saves a delta as a fleet does, and returns its version.
-func saveDelta(t *testing.T, dir string, d modelfiles.Delta, m InferenceModel, k *keeper) string {
+func saveDelta(t *testing.T, dir string, d modelfiles.Delta, m nn.InferenceModel, k *keeper) string {
 	t.Helper()
 	save, err := modelfiles.Begin(dir)
 	if err == nil {
@@ -356,10 +358,10 @@ func TestScorersFindDeltas(t *testing.T) {
 	n := newToy(7)
 	n.pred.Named("click")
 	k := minimise(t, n.loss, 0.3)
-	model := Inference(n.pred).WithFormat(toyFormat())
+	model := nn.Inference(n.pred).WithFormat(toyFormat())
 	save := func() string {
 		t.Helper()
-		must(t, NewExecutor(n.g), n.batch(1, 8), n.loss)
+		must(t, nn.NewExecutor(n.g), n.batch(1, 8), n.loss)
 		saveSigned(t, dir, model, k)
 		v, err := Version(dir)
 		if err != nil {
@@ -371,7 +373,7 @@ func TestScorersFindDeltas(t *testing.T) {
 	last, number := base, 0
 	delta := func(name string) {
 		t.Helper()
-		must(t, NewExecutor(n.g), n.batch(1, 8), n.loss)
+		must(t, nn.NewExecutor(n.g), n.batch(1, 8), n.loss)
 		number++
 		last = saveDelta(t, filepath.Join(deltas, name), modelfiles.Delta{Base: base, Follows: last, Number: number}, model, k)
 	}
@@ -432,7 +434,7 @@ func TestScorersFindDeltas(t *testing.T) {
 }
 
 // jsonOf is a row of a batch as JSON.
-func jsonOf(t *testing.T, feeds dataset.Batch, names []Value) []byte {
+func jsonOf(t *testing.T, feeds dataset.Batch, names []nn.Value) []byte {
 	t.Helper()
 	row := map[string]any{}
 	for _, v := range names {
@@ -447,12 +449,12 @@ func jsonOf(t *testing.T, feeds dataset.Batch, names []Value) []byte {
 
 // TestJSONRowsWithPadding: a row as JSON may have a padding id that is negative, of feeds and of slots, and has the scores of the same ids as int64.
 func TestJSONRowsWithPadding(t *testing.T) {
-	g := NewGraph(1)
+	g := nn.NewGraph(1)
 	id, words, padding := g.IDs("id", 2), g.Slot("words"), new(int64(-1))
-	of := func(name string) EmbeddingOptions {
-		return EmbeddingOptions{Dim: 1, Name: name, Height: 9, PaddingIdx: padding, Init: optimizer.Constant{Value: 1}}
+	of := func(name string) nn.EmbeddingOptions {
+		return nn.EmbeddingOptions{Dim: 1, Name: name, Height: 9, PaddingIdx: padding, Init: optimizer.Constant{Value: 1}}
 	}
-	s, err := NewScorer(&Model{Graph: g, Outputs: []*Node{Reshape(Embedding(id, of("e")), 2), EmbeddingPool(words, PoolSum, of("p"))}}, ScorerOptions{})
+	s, err := NewScorer(&Model{Graph: g, Outputs: []*nn.Node{nn.Reshape(nn.Embedding(id, of("e")), 2), nn.EmbeddingPool(words, nn.PoolSum, of("p"))}}, ScorerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -467,10 +469,10 @@ func TestJSONRowsWithPadding(t *testing.T) {
 
 // TestJSONRows: rows as JSON are feeds by name, lists nested or not, ids of all bits; what is no row says which one and why.
 func TestJSONRows(t *testing.T) {
-	g := NewGraph(1)
+	g := nn.NewGraph(1)
 	x, id, words, class := g.Input("x", 2, 2), g.IDs("id", 1), g.Slot("words"), g.IDs("class", 1)
-	h := Concat(Reshape(x, 4), Embedding(id, EmbeddingOptions{Dim: 1, Name: "e"}), EmbeddingPool(words, PoolSum, EmbeddingOptions{Dim: 1, Name: "p"}), Cast(class, Float32))
-	r := &scoring{feeds: []*Node{x, id, words, class}, json: jsonFormatOf([]*Node{x, id, words, class})}
+	h := nn.Concat(nn.Reshape(x, 4), nn.Embedding(id, nn.EmbeddingOptions{Dim: 1, Name: "e"}), nn.EmbeddingPool(words, nn.PoolSum, nn.EmbeddingOptions{Dim: 1, Name: "p"}), nn.Cast(class, nn.Float32))
+	r := &scoring{feeds: []*nn.Node{x, id, words, class}, json: jsonFormatOf([]*nn.Node{x, id, words, class})}
 	if h.Err() != nil {
 		t.Fatal(h.Err())
 	}
@@ -527,9 +529,9 @@ func TestScorersRefuse(t *testing.T) {
 	other.Schema = other.Schema[1:]
 	for want, o := range map[string]ScorerOptions{
 		`output "auc_0"`: {},
-		`is of all examples together: name the others in ScorerOptions.Outputs`: {Outputs: []string{"click", "mean_0"}},
-		`no output "clack", only "click", "auc_0", "mean_0"`:                    {Outputs: []string{"clack"}},
-		`ScorerOptions.Format: feed "a" [N 2] is not a column`:                  {Outputs: []string{"click"}, Format: other},
+		`is of all examples together: name others in ScorerOptions.Outputs`: {Outputs: []string{"click", "mean_0"}},
+		`no output "clack", only ["click" "auc_0" "mean_0"]`:                {Outputs: []string{"clack"}},
+		`ScorerOptions.Format: feed "a" [N 2] is not a column`:              {Outputs: []string{"click"}, Format: other},
 		`no output to compute`:                 {Outputs: []string{}, Join: 8},
 		`ScorerOptions.Deltas is for OpenScor`: {Outputs: []string{"click"}, Deltas: dir},
 	} {
@@ -570,8 +572,8 @@ func TestScorersRefuse(t *testing.T) {
 	}
 	changed := newToy(7)
 	k := minimise(t, changed.loss, 0.3)
-	must(t, NewExecutor(changed.g), changed.batch(1, 8), changed.loss)
-	saveSigned(t, dir, Inference(changed.b.Named("click")), k)
+	must(t, nn.NewExecutor(changed.g), changed.batch(1, 8), changed.loss)
+	saveSigned(t, dir, nn.Inference(changed.b.Named("click")), k)
 	if took, err := s.Reload(); took || err == nil || !strings.Contains(err.Error(), "open another scorer") || s.Version() != before {
 		t.Errorf("a model with another output: %v, %v", took, err)
 	}
@@ -596,4 +598,28 @@ func FuzzJSONRows(f *testing.F) {
 			t.Errorf("%s: %v", text, b)
 		}
 	})
+}
+
+// TestEveryOptionActs: no field of ScorerOptions is without effect.
+func TestEveryOptionActs(t *testing.T) {
+	dir := t.TempDir()
+	trainedToy(t, dir, nil)
+	effect := func(o ScorerOptions) string {
+		s, err := OpenScorer(dir, o)
+		if err != nil {
+			return err.Error()
+		}
+		out, err := s.ScoreLines(t.Context(), []byte(toyLines))
+		return fmt.Sprint(s.Outputs(), out.Values, err)
+	}
+	set := reflect.ValueOf(ScorerOptions{Outputs: []string{}, Format: toyFormat(), Deltas: "doc.go",
+		Join:    -1,  // what it joins: TestJoinedCallsAgree
+		MaxRows: -1}) // who waits: TestScorersWaitForRoom
+	for i := range set.NumField() {
+		var o ScorerOptions
+		reflect.ValueOf(&o).Elem().Field(i).Set(set.Field(i))
+		if set.Field(i).IsZero() || effect(o) == effect(ScorerOptions{}) {
+			t.Errorf("%s does nothing", set.Type().Field(i).Name)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"cmp"
@@ -21,21 +21,26 @@ import (
 func (m *Model) WithDelta(dir string) (*Model, error) {
 	f, d, err := modelfiles.OpenDelta(context.Background(), dir)
 	if err != nil {
-		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
+		return nil, fmt.Errorf("serve: loading the delta in %s: %w", dir, err)
 	}
 	defer f.Close()
 	p := modelfiles.Published{Dir: dir, Sum: f.Version(), Delta: &d, Generation: f.Generation()}
 	if err := m.followed(p); err != nil {
-		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
+		return nil, fmt.Errorf("serve: loading the delta in %s: %w", dir, err)
 	}
-	n, err := readModel(m.saved, changedFiles{f, m})
-	if err != nil {
-		return nil, fmt.Errorf("nn: loading the delta in %s: %w", dir, err)
+	n := &Model{saved: m.saved, format: m.format, formatErr: m.formatErr, version: f.Version(),
+		generation: f.Generation(), lineage: append(slices.Clip(m.lineage), f.Version())}
+	if err := n.read(f, func(p *optimizer.Param, rows int) (*overlay.Table, error) {
+		gone, err := f.Gone(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		return m.tables[p.Name].With(rows, rowsFrom(f, p), gone)
+	}); err != nil {
+		return nil, fmt.Errorf("serve: loading the delta in %s: %w", dir, err)
 	}
-	n.format, n.formatErr, n.version, n.generation = m.format, m.formatErr, f.Version(), f.Generation()
-	n.lineage = append(slices.Clip(m.lineage), n.version)
 	if n.generation != m.generation {
-		slog.Info("nn: the job that saves deltas was started again", "base", m.base(), "delta", dir,
+		slog.Info("serve: the job that saves deltas was started again", "base", m.base(), "delta", dir,
 			"generation", n.generation, "before", m.generation)
 	}
 	return n, nil
@@ -44,7 +49,7 @@ func (m *Model) WithDelta(dir string) (*Model, error) {
 // fold does a part of the work of merging the deltas of one table into it, if there are more than few layers, and
 // reports whether there was any work.
 func (m *Model) fold(few int) bool {
-	for _, t := range m.Graph.tables {
+	for _, t := range m.tables {
 		if t.Fold(few) {
 			return true
 		}
@@ -85,7 +90,7 @@ func (m *Model) withDeltasIn(dir string) (*Model, error) {
 		return m, nil
 	}
 	if m.base() == "" {
-		return nil, fmt.Errorf("nn: deltas in %s: %w", dir, errNoBase)
+		return nil, fmt.Errorf("serve: deltas in %s: %w", dir, errNoBase)
 	}
 	found, err := m.deltasIn(dir)
 	if err != nil {
@@ -94,13 +99,13 @@ func (m *Model) withDeltasIn(dir string) (*Model, error) {
 	for i, d := range found {
 		switch err := m.followed(d); {
 		case errors.Is(err, ErrForked):
-			return m, fmt.Errorf("nn: the delta in %s: %w", d.Dir, err)
+			return m, fmt.Errorf("serve: the delta in %s: %w", d.Dir, err)
 		case err != nil:
 			continue
 		}
 		if i+1 < len(found) && found[i+1].Delta.Number == d.Delta.Number {
 			o := found[i+1]
-			return m, fmt.Errorf("nn: the deltas in %s and %s: %w: each is %v, one of generation %q and one of %q",
+			return m, fmt.Errorf("serve: the deltas in %s and %s: %w: each is %v, one of generation %q and one of %q",
 				d.Dir, o.Dir, ErrForked, d.Delta, d.Generation, o.Generation)
 		}
 		if m, err = m.WithDelta(d.Dir); err != nil {
@@ -114,7 +119,7 @@ func (m *Model) withDeltasIn(dir string) (*Model, error) {
 func (m *Model) deltasIn(dir string) ([]modelfiles.Published, error) {
 	found, err := modelfiles.FindPublished(dir, 1)
 	if err != nil {
-		return nil, fmt.Errorf("nn: deltas: %w", err)
+		return nil, fmt.Errorf("serve: deltas: %w", err)
 	}
 	found = slices.DeleteFunc(found, func(p modelfiles.Published) bool {
 		return p.Delta == nil || p.Delta.Base != m.base()
@@ -149,37 +154,4 @@ func (m *Model) followed(p modelfiles.Published) error {
 	}
 	return fmt.Errorf("it is %v, and the model is at %s after %d deltas: load each delta once, in the order in which "+
 		"they were saved", d, m.version, m.deltas())
-}
-
-// weightSource provides the weights of a graph.
-type weightSource interface {
-	dense(p *optimizer.Param) ([]float32, error)
-	table(p *optimizer.Param) (*overlay.Table, error)
-}
-
-// wholeFiles are the files of a model.
-type wholeFiles struct{ *modelfiles.Files }
-
-func (f wholeFiles) dense(p *optimizer.Param) ([]float32, error)      { return loadDense(f.Files, p) }
-func (f wholeFiles) table(p *optimizer.Param) (*overlay.Table, error) { return loadTable(f.Files, p) }
-
-// changedFiles are the files of a delta, applied to a model.
-type changedFiles struct {
-	*modelfiles.Files
-	under *Model
-}
-
-func (f changedFiles) dense(p *optimizer.Param) ([]float32, error) { return loadDense(f.Files, p) }
-
-func (f changedFiles) table(p *optimizer.Param) (*overlay.Table, error) {
-	n, err := f.RowCount(p.Name)
-	if err != nil {
-		return nil, err
-	}
-	gone, err := f.Gone(p.Name)
-	if err != nil {
-		return nil, err
-	}
-	under := f.under.Graph.tables[p.Name] // a table of the same graph
-	return under.With(n, rowsFrom(f.Files, p), gone)
 }

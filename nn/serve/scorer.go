@@ -1,4 +1,4 @@
-package nn
+package serve
 
 import (
 	"bytes"
@@ -6,25 +6,26 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/overlay"
+	"github.com/gofleet/gofleet/nn"
 	"gorgonia.org/tensor"
 )
 
 // Scorer computes the outputs of a saved model, for any number of goroutines at once:
 //
-//	s, err := nn.OpenScorer("output/model", nn.ScorerOptions{})
+//	s, err := serve.OpenScorer("output/model", serve.ScorerOptions{})
 //	scores, err := s.ScoreLines(ctx, []byte("1,AA,JFK\n2,UA,EWR"))
 //	clicks := scores.Values[0] // of two rows
 //
 // Each call works in its own memory, which later calls reuse, so that a service allocates little more than its answers;
-// for calls with very many rows at most 256 MB is kept, or the memory of the last. Results equal those of an [Executor]
-// for the same batch bit for bit. From the first call with several rows on, the weights of layers are also kept in a
-// second, packed copy: changing them directly afterwards has no effect.
+// for calls with very many rows at most 256 MB is kept, or the memory of the last. Results equal those of an
+// [nn.Executor] for the same batch bit for bit. From the first call with several rows on, the weights of layers are
+// also kept in a second, packed copy: changing them directly afterwards has no effect.
 //
 // Deltas are first kept as layers over the tables and merged into them in the background, by a goroutine that ends when
 // it is done, or with Close.
@@ -54,7 +55,7 @@ type ScorerOptions struct {
 	// model.
 	Outputs []string
 	// Format is the format of lines for ScoreLines; nil means the one that the model was saved with
-	// (InferenceModel.WithFormat).
+	// (nn.InferenceModel.WithFormat).
 	Format dataset.Format
 	// Deltas is a directory whose subdirectories, of any names, are deltas of the model, as saved by a fleet's
 	// SaveModel. OpenScorer and Reload apply all that follow the scorer's model, and ignore deltas of another base. The
@@ -79,7 +80,7 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 		m, err = m.withDeltasIn(o.Deltas)
 	}
 	if errors.Is(err, ErrForked) {
-		slog.Warn("nn: OpenScorer: deltas after the fork are ignored, until there is another base", "error", err)
+		slog.Warn("serve: OpenScorer: deltas after the fork are ignored, until there is another base", "error", err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -95,15 +96,16 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 // further afterwards, this scorer still scores the old weights; nodes must be added to its graph before calls begin.
 func NewScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	if o.Deltas != "" {
-		return nil, errors.New("nn: NewScorer: ScorerOptions.Deltas is for OpenScorer, which reads the model itself: " +
-			"give Load the deltas")
+		return nil, errors.New("serve: NewScorer: ScorerOptions.Deltas is for OpenScorer, which reads the model " +
+			"itself: give Load the deltas")
 	}
 	return newScorer(m, o)
 }
 
 func newScorer(m *Model, o ScorerOptions) (*Scorer, error) {
 	if o.MaxRows < 0 {
-		return nil, fmt.Errorf("nn: ScorerOptions.MaxRows is %d; want a number of rows, or 0 for unbounded", o.MaxRows)
+		return nil, fmt.Errorf("serve: ScorerOptions.MaxRows is %d; want a number of rows, or 0 for unbounded",
+			o.MaxRows)
 	}
 	s := &Scorer{options: o, gate: gate{most: o.MaxRows}}
 	ready, err := o.prepare(m)
@@ -128,7 +130,7 @@ func (s *Scorer) Reload() (changed bool, err error) {
 	defer s.loading.Unlock()
 	old := s.now.Load()
 	if s.dir == "" {
-		return false, errors.New("nn: Reload: the scorer has no directory: make it with OpenScorer")
+		return false, errors.New("serve: Reload: the scorer has no directory: make it with OpenScorer")
 	}
 	m, err := old.model.newest(s.dir, s.options.Deltas)
 	if forked := errors.Is(err, ErrForked); (err == nil || forked) && m != old.model {
@@ -136,7 +138,7 @@ func (s *Scorer) Reload() (changed bool, err error) {
 		changed, err = took == nil, errors.Join(took, err)
 	}
 	if err != nil {
-		return changed, fmt.Errorf("nn: Reload from %s: %w", s.dir, err)
+		return changed, fmt.Errorf("serve: Reload from %s: %w", s.dir, err)
 	}
 	return changed, nil
 }
@@ -160,8 +162,9 @@ func (s *Scorer) takeUp(m *Model) error {
 	if err != nil {
 		return err
 	}
-	if was, is := s.Outputs(), valuesOf(next.outputs); !sameValues(was, is) {
-		return fmt.Errorf("nn: the model computes %v, the one that is served %v: open another scorer for it", is, was)
+	if was, is := s.Outputs(), valuesOf(next.outputs); !slices.EqualFunc(was, is, nn.Value.Same) {
+		return fmt.Errorf("serve: the model computes %v, the one that is served %v: open another scorer for it", is,
+			was)
 	}
 	s.now.Store(next)
 	s.folder.begin(s.fold)
@@ -178,12 +181,12 @@ func (s *Scorer) Close() { s.folder.close() }
 func (s *Scorer) Version() string { return s.now.Load().model.version }
 
 // Feeds describes the inputs of Score and ScoreJSON.
-func (s *Scorer) Feeds() []Value { return valuesOf(s.now.Load().feeds) }
+func (s *Scorer) Feeds() []nn.Value { return valuesOf(s.now.Load().feeds) }
 
 // Outputs describes the results, in order.
-func (s *Scorer) Outputs() []Value { return valuesOf(s.now.Load().outputs) }
+func (s *Scorer) Outputs() []nn.Value { return valuesOf(s.now.Load().outputs) }
 
-// Score computes the outputs for a batch of feeds, in the same form as for [Executor.Eval].
+// Score computes the outputs for a batch of feeds, in the same form as for [nn.Executor.Eval].
 func (s *Scorer) Score(ctx context.Context, feeds map[string]*tensor.Dense) (Scores, error) {
 	rows := 0
 	for _, t := range feeds {
@@ -236,17 +239,14 @@ func (s *Scorer) compute(ctx context.Context, rows int, do func(*scoring, *works
 // scoring is a model that is scored: its outputs, and the memory of calls that have ended.
 type scoring struct {
 	model     *Model
-	outputs   []*Node
-	feeds     []*Node
+	frozen    *nn.Frozen
+	outputs   []*nn.Node
+	feeds     []*nn.Node
 	format    dataset.Format
 	formatErr error
 	json      jsonFormat
 
-	join   *joiner
-	packed packedWeights
-	// asLoaded is set if no trainer was bound to the model when it was taken: later training does not change its
-	// scores.
-	asLoaded bool
+	join *joiner
 
 	mu   sync.Mutex // guards the fields below
 	free []*workspace
@@ -256,7 +256,7 @@ type scoring struct {
 // prepare checks the outputs of a model and prepares for them.
 func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	if m == nil {
-		return nil, errors.New("nn: NewScorer: the model is nil")
+		return nil, errors.New("serve: NewScorer: the model is nil")
 	}
 	r := &scoring{model: m, outputs: m.Outputs, format: o.Format}
 	if o.Outputs != nil {
@@ -264,55 +264,32 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 		for _, name := range o.Outputs {
 			n := m.Output(name)
 			if n == nil {
-				return nil, fmt.Errorf("nn: scorer: the model has no output %q, only %s", name, namesOf(m.Outputs))
+				return nil, fmt.Errorf("serve: scorer: the model has no output %q, only %q", name, namesOf(m.Outputs))
 			}
 			r.outputs = append(r.outputs, n)
 		}
 	}
 	if len(r.outputs) == 0 {
-		return nil, errors.New("nn: scorer: no output to compute: ScorerOptions.Outputs is empty, or the model's " +
+		return nil, errors.New("serve: scorer: no output to compute: ScorerOptions.Outputs is empty, or the model's " +
 			"Outputs are")
 	}
-	for _, n := range r.outputs {
-		if err := scorable(n); err != nil {
-			return nil, err
-		}
-	}
-	r.feeds = feedsOf(behind(m.Graph, r.outputs))
-	r.json = jsonFormatOf(r.feeds)
-	r.packed = packedWeightsOf(behind(m.Graph, r.outputs))
-	r.asLoaded = m.Graph.lend()
 	var err error
+	if r.frozen, err = nn.Freeze(r.outputs...); err != nil {
+		return nil, fmt.Errorf("serve: scorer: %w: name others in ScorerOptions.Outputs", err)
+	}
+	r.feeds = r.frozen.Feeds()
+	r.json = jsonFormatOf(r.feeds)
 	if r.join, err = newJoiner(o.Join); err != nil {
 		return nil, err
 	}
 	return r, r.takeFormat(o.Format)
 }
 
-// scorable returns an error for outputs that do not depend on each example alone.
-func scorable(n *Node) error {
-	_, counts := n.op.(metric)
-	switch {
-	case counts || len(n.shape) == 0 || n.shape[0] != batch:
-		return fmt.Errorf("nn: scorer: output %s is of all examples together: name the others in ScorerOptions.Outputs",
-			n.placed())
-	case isInt(n):
-		return fmt.Errorf("nn: scorer: output %s holds int64: save its Cast to float32, or name others in "+
-			"ScorerOptions.Outputs",
-			n.placed())
-	}
-	if n := mixing([]*Node{n}); n != nil {
-		return fmt.Errorf("nn: scorer: %s is computed from all examples of a batch, so that a row's score would "+
-			"depend on the rows beside it: name outputs without it in ScorerOptions.Outputs", n.placed())
-	}
-	return nil
-}
-
 // takeFormat sets the format of lines. A model without a format can still be scored from feeds.
 func (r *scoring) takeFormat(own dataset.Format) error {
 	if own != nil {
-		if err := fits(own, r.feeds); err != nil {
-			return fmt.Errorf("nn: ScorerOptions.Format: %w", err)
+		if err := nn.Inference(r.outputs...).Fits(own); err != nil {
+			return fmt.Errorf("serve: ScorerOptions.Format: %w", err)
 		}
 		return nil
 	}
@@ -320,16 +297,8 @@ func (r *scoring) takeFormat(own dataset.Format) error {
 	return nil
 }
 
-func namesOf(nodes []*Node) string {
-	var names []string
-	for _, n := range nodes {
-		names = append(names, fmt.Sprintf("%q", n.name))
-	}
-	return strings.Join(names, ", ")
-}
-
 func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*tensor.Dense) (Scores, error) {
-	if err := w.read(feeds, r.outputs); err != nil {
+	if err := w.Read(feeds); err != nil {
 		return Scores{}, err
 	}
 	if r.join.do(ctx, &w.call); w.err != nil {
@@ -342,7 +311,7 @@ func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*ten
 func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decoder, f dataset.Format,
 	text []byte) (Scores, error) {
 	if *d == nil {
-		made, err := dataset.NewDecoder(f, feedNames(r.feeds)...)
+		made, err := dataset.NewDecoder(f, namesOf(r.feeds)...)
 		if err != nil {
 			return Scores{}, err
 		}
@@ -355,9 +324,16 @@ func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decod
 	return r.score(ctx, w, feeds)
 }
 
-func feedNames(feeds []*Node) (names []string) {
-	for _, n := range feeds {
-		names = append(names, n.name)
+func namesOf(nodes []*nn.Node) (names []string) {
+	for _, n := range nodes {
+		names = append(names, n.Name())
 	}
 	return names
+}
+
+func valuesOf(nodes []*nn.Node) (all []nn.Value) {
+	for _, n := range nodes {
+		all = append(all, n.Describe())
+	}
+	return all
 }
