@@ -164,15 +164,9 @@ package nn
 //
 // Functions of one element:
 //
-//	activation.go  ReLU, Tanh, Sigmoid
-//	formulas.go    Log, Exp, Sqrt, Abs, Square, Pow
-//	pointwise.go   the loop of functions without a kernel, such as the following
-//	leaky.go       LeakyReLU, ELU
-//	gelu.go        GELU
-//	swish.go       Swish
-//	softplus.go    Softplus
-//	prelu.go       PReLU, Dice, whose slopes are trained
-//	clip.go        Clip
+//	formula.go      tables of ops that are formulas
+//	elementwise.go  ReLU, Tanh, GELU, Log, Clip and others, without trained numbers
+//	prelu.go        PReLU, Dice, whose slopes are trained
 //
 // Arithmetic:
 //
@@ -196,12 +190,9 @@ package nn
 //	softmax.go              a distribution
 //	maskedsoftmax.go        over some positions
 //	logsoftmax.go           its logarithm
-//	logloss.go              of binary labels
-//	bce.go                  cross-entropy of binary labels, from probabilities or logits
 //	crossentropy.go         of classes, from probabilities
 //	softmaxcrossentropy.go  of classes, from logits
-//	regression.go           square, absolute and smooth
-//	hinge.go                of binary labels: focal, hinge, contrastive; of pairs: BPR
+//	losses.go               formulas of a difference, or of an element and its binary label
 //	weights.go              means of examples that have weights
 //	sampler.go              distributions of candidates among very many classes
 //	nce.go                  losses over a sample of the classes

@@ -8,31 +8,31 @@ import (
 // MAE is the mean absolute error |pred−label| of all elements, over all batches since [Executor.ResetMetrics], of shape
 // [1]; 0 when there are none. pred is float32, label float32 or int64 of the same shape. It is a metric:
 // [AbsoluteError] is the loss.
-func MAE(pred, label *Node) *Node { return apply("", mae{}, pred, label) }
+func MAE(pred, label *Node) *Node { return apply("", meanError{"mae"}, pred, label) }
 
 // MSE is the mean squared error (pred−label)² of the elements of which [MAE] is the mean absolute error; [SquareError]
 // is the loss.
-func MSE(pred, label *Node) *Node { return apply("", mse{}, pred, label) }
+func MSE(pred, label *Node) *Node { return apply("", meanError{"mse"}, pred, label) }
 
 // RMSE is the root of [MSE].
-func RMSE(pred, label *Node) *Node { return apply("", rmse{}, pred, label) }
+func RMSE(pred, label *Node) *Node { return apply("", meanError{"rmse"}, pred, label) }
 
-// measured has the methods that the three share: sums of errors.
-type measured struct{}
-
-func (measured) infer(in []*Node) ([]int, error) {
-	pred, label := in[0], in[1]
-	if !equalShapes(pred.shape, label.shape) {
-		return nil, fmt.Errorf("shapes differ: %v and %v", pred, label)
-	}
-	if isInt(label) {
-		in = in[:1]
-	}
-	return []int{1}, wantFloat(in)
+// meanErrors are the means of errors, by kind.
+var meanErrors = map[string]func(m *misses) float64{
+	"mae":  func(m *misses) float64 { return m.mean(m.abs) },
+	"mse":  func(m *misses) float64 { return m.mean(m.sqr) },
+	"rmse": func(m *misses) float64 { return math.Sqrt(m.mean(m.sqr)) },
 }
 
-func (measured) backward(*cell)    {}
-func (measured) tally(*Node) tally { return &misses{} }
+// meanError is a metric of the table meanErrors.
+type meanError struct{ kindOf string }
+
+func (e meanError) kind() string                  { return e.kindOf }
+func (meanError) infer(in []*Node) ([]int, error) { return []int{1}, sameNumbers(measure{}, in) }
+func (e meanError) forward(c *cell)               { c.value[0] = float32(e.of(c.miss())) }
+func (meanError) backward(*cell)                  {}
+func (meanError) tally(*Node) tally               { return &misses{} }
+func (e meanError) of(t tally) float64            { return meanErrors[e.kindOf](t.(*misses)) }
 
 // misses are sums of errors.
 type misses struct {
@@ -63,39 +63,6 @@ func (c *cell) number(i int) float64 {
 		return float64(c.ids[i])
 	}
 	return float64(c.value[i])
-}
-
-type mae struct{ measured }
-
-func (mae) kind() string { return "mae" }
-
-func (m mae) forward(c *cell) { c.value[0] = float32(m.of(c.miss())) }
-
-func (mae) of(t tally) float64 {
-	m := t.(*misses)
-	return m.mean(m.abs)
-}
-
-type mse struct{ measured }
-
-func (mse) kind() string { return "mse" }
-
-func (m mse) forward(c *cell) { c.value[0] = float32(m.of(c.miss())) }
-
-func (mse) of(t tally) float64 {
-	m := t.(*misses)
-	return m.mean(m.sqr)
-}
-
-type rmse struct{ measured }
-
-func (rmse) kind() string { return "rmse" }
-
-func (r rmse) forward(c *cell) { c.value[0] = float32(r.of(c.miss())) }
-
-func (rmse) of(t tally) float64 {
-	m := t.(*misses)
-	return math.Sqrt(m.mean(m.sqr))
 }
 
 // Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and

@@ -65,7 +65,11 @@ func kindsOfPackage(t *testing.T) (kinds []string) {
 			}
 		}
 	}
-	return append(kinds, slices.Sorted(maps.Keys(formulas))...)
+	for _, t := range []rows{functions, differences, labelFormulas} {
+		kinds = slices.AppendSeq(kinds, maps.Keys(t))
+	}
+	kinds = slices.AppendSeq(kinds, maps.Keys(meanErrors))
+	return slices.AppendSeq(kinds, maps.Keys(shares))
 }
 
 // kindsCompared are the ops in the graphs of gradientCases.

@@ -32,13 +32,18 @@ func mistakes(g *Graph) []mistake {
 			m.wrong = append(m.wrong, m.in[i])
 		}
 	}
-	for _, o := range []op{relu{}, tanh{}, sigmoid{}, leakyReLU{}, elu{}, gelu{}, swish{}, softplus{}, logSoftmax{}, softmax{}, scaled{}, clip{},
-		dropout{}, mean{}, reshape{[]int{2}}, sum{axisOp{1}}, maximum{axisOp{1}}} {
+	for _, o := range []op{logSoftmax{}, softmax{}, scaled{}, dropout{}, mean{}, reshape{[]int{2}}, sum{axisOp{1}}, maximum{axisOp{1}}} {
 		try(o, ids(2))
 		try(o, table())
 	}
-	for _, o := range []op{multiply{}, divide{}, subtract{}, squareError{}, absoluteError{}, smoothL1{Delta: 1}, logLoss{}, binaryCrossEntropy{},
-		binaryCrossEntropyWithLogits{}, cosine{}, mae{}, mse{}, rmse{}} {
+	ofTwo := []op{multiply{}, divide{}, subtract{}, cosine{}, meanError{"mae"}, meanError{"mse"}, meanError{"rmse"}}
+	for _, name := range slices.Sorted(maps.Keys(differences)) {
+		ofTwo = append(ofTwo, difference{differences.of(name, 1)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(labelFormulas)) {
+		ofTwo = append(ofTwo, labelled{labelFormulas.of(name, 1)})
+	}
+	for _, o := range ofTwo {
 		try(o, x(2), x(3))
 		try(o, x(2), x())
 		try(o, x(2, 2), x(4))
@@ -72,7 +77,7 @@ func mistakes(g *Graph) []mistake {
 		try(o, x(3, 1), ids(3))
 		only(0)
 	}
-	for _, o := range []op{auc{}, batchAUC{}, slidingAUC{Steps: 2}, bucketError{}, precision{}, recall{}, binaryAccuracy{}} {
+	for _, o := range []op{auc{}, batchAUC{}, slidingAUC{Steps: 2}, bucketError{}, found{"precision"}, found{"recall"}, found{"binary_accuracy"}} {
 		try(o, x(3), x(1))
 		try(o, x(1), x(2))
 		try(o, x(1), ids(2))
@@ -111,10 +116,10 @@ func mistakes(g *Graph) []mistake {
 	try(transpose{[]int{0, 1, 1}}, x(2, 2))
 	try(transpose{}, x(2))
 	try(transpose{[]int{0, 1}}, ids(2))
-	for _, name := range slices.Sorted(maps.Keys(formulas)) {
-		try(formula{name: name}, ids(2))
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		try(of(name), ids(2))
+		try(of(name), table())
 	}
-	try(pow{}, ids(2))
 	try(prelu{}, x(2), w(3))
 	try(dice{batchNorm{Epsilon: 1}}, x(2, 3), w(3), w(3), still(3), still(3), w(2))
 	only(0, 5)
@@ -225,7 +230,7 @@ func mistakes(g *Graph) []mistake {
 	only(0, 2)
 	try(embeddingPool{Pool: PoolSum}, g.Node("slot"), table(), x(2))
 	only(0, 2)
-	try(relu{}, g.Node("values"))
+	try(of("relu"), g.Node("values"))
 	try(embeddingSequence{Length: 2}, g.Node("slot"), w(3, 2))
 	try(embeddingSequence{Length: 2}, x(2), table())
 	only(0)
@@ -260,7 +265,7 @@ func mistakes(g *Graph) []mistake {
 	only(0, 1)
 	try(sampledSoftmax{}, x(1), x(1), ids(1))
 	only(0)
-	for _, o := range []op{focal{}, hinge{}, contrastive{Margin: 1}} {
+	for _, o := range []op{labelled{labelFormulas.of("hinge")}, labelled{labelFormulas.of("contrastive", 1)}} {
 		try(o, x(2), x(3))
 		try(o, x(2), ids(3))
 	}

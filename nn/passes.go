@@ -74,7 +74,7 @@ func (n *Node) Prediction() (pred *Node) {
 		switch at.op.(type) {
 		case metric:
 			continue
-		case comparer, squareError, absoluteError, smoothL1:
+		case comparer, difference:
 		default:
 			continue
 		}

@@ -4,20 +4,29 @@ import "math"
 
 // Precision is the share of positive labels among the examples whose probability is 0.5 or more, over all batches since
 // [Executor.ResetMetrics], of shape [1]; NaN when there are none, or a label is NaN. pred and label are as for [AUC].
-func Precision(pred, label *Node) *Node { return apply("", precision{}, pred, label) }
+func Precision(pred, label *Node) *Node { return apply("", found{"precision"}, pred, label) }
 
 // Recall is the share of the examples with a positive label whose probability is 0.5 or more, over all batches since
 // [Executor.ResetMetrics], of shape [1]; NaN when there are none, or a label is NaN. pred and label are as for [AUC].
-func Recall(pred, label *Node) *Node { return apply("", recall{}, pred, label) }
+func Recall(pred, label *Node) *Node { return apply("", found{"recall"}, pred, label) }
 
 // BinaryAccuracy is the share of examples that are classified correctly, as positive if their probability is 0.5 or
 // more and as negative otherwise, over all batches since [Executor.ResetMetrics]; its shape is [1]. A score that
 // is NaN counts as wrong, and a label that is makes it NaN. pred and label are as for [AUC].
-func BinaryAccuracy(pred, label *Node) *Node { return apply("", binaryAccuracy{}, pred, label) }
+func BinaryAccuracy(pred, label *Node) *Node { return apply("", found{"binary_accuracy"}, pred, label) }
 
-// found has the methods that these metrics share: the fraction of right answers among the counted ones.
-type found struct{}
+// shares are the metrics that are shares of right answers, by kind: the examples that count, and those of them that are
+// right. said means a probability of 0.5 or more, is a positive label.
+var shares = map[string]struct{ among, hit func(said, is bool) bool }{
+	"precision":       {func(said, _ bool) bool { return said }, func(_, is bool) bool { return is }},
+	"recall":          {func(_, is bool) bool { return is }, func(said, _ bool) bool { return said }},
+	"binary_accuracy": {func(_, _ bool) bool { return true }, toldRight},
+}
 
+// found is a metric of the table shares.
+type found struct{ kindOf string }
+
+func (f found) kind() string                  { return f.kindOf }
 func (found) infer(in []*Node) ([]int, error) { return []int{1}, binary(in[0], in[1]) }
 func (found) compares()                       {}
 func (found) limits(n *Node) []limit          { return []limit{labels01(n)} }
@@ -25,20 +34,18 @@ func (found) backward(*cell)                  {}
 func (found) tally(*Node) tally               { return &hits{} }
 func (found) of(t tally) float64              { return t.(*hits).share() }
 
-// count counts the examples for which among is true, and those of them for which hit is true. said means a probability
-// of 0.5 or more, is a positive label.
-func (found) count(c *cell, among, hit func(said, is bool) bool) {
-	t := c.tally.(*hits)
+func (f found) forward(c *cell) {
+	t, of := c.tally.(*hits), shares[f.kindOf]
 	for i := range c.in[0].rows() {
 		said, is := c.told(i)
 		if c.in[1].unlabelled(i) {
 			t.hit = math.NaN()
 		}
-		if !among(said, is) {
+		if !of.among(said, is) {
 			continue
 		}
 		t.total++
-		if hit(said, is) {
+		if of.hit(said, is) {
 			t.hit++
 		}
 	}
@@ -51,23 +58,4 @@ func (c *cell) told(i int) (said, is bool) {
 	return p >= 0.5 || p != p && !is, is
 }
 
-func saidPositive(said, _ bool) bool { return said }
-func isPositive(_, is bool) bool     { return is }
-func anyExample(_, _ bool) bool      { return true }
-func foundIt(said, is bool) bool     { return said && is }
-func toldRight(said, is bool) bool   { return said == is }
-
-type precision struct{ found }
-
-func (precision) kind() string      { return "precision" }
-func (p precision) forward(c *cell) { p.count(c, saidPositive, foundIt) }
-
-type recall struct{ found }
-
-func (recall) kind() string      { return "recall" }
-func (r recall) forward(c *cell) { r.count(c, isPositive, foundIt) }
-
-type binaryAccuracy struct{ found }
-
-func (binaryAccuracy) kind() string      { return "binary_accuracy" }
-func (b binaryAccuracy) forward(c *cell) { b.count(c, anyExample, toldRight) }
+func toldRight(said, is bool) bool { return said == is }

@@ -16,29 +16,29 @@ type recipe struct {
 var recipes = map[string]recipe{
 	"input":                            {decode[feed], 0, 0},
 	"linear":                           {decode[linear], 2, 3},
-	"relu":                             {decode[relu], 1, 1},
-	"tanh":                             {decode[tanh], 1, 1},
-	"sigmoid":                          {decode[sigmoid], 1, 1},
+	"relu":                             activationOf("relu"),
+	"tanh":                             activationOf("tanh"),
+	"sigmoid":                          activationOf("sigmoid"),
 	"softmax":                          {decode[softmax], 1, 1},
-	"leaky_relu":                       {decode[leakyReLU], 1, 1},
-	"elu":                              {decode[elu], 1, 1},
-	"gelu":                             {decode[gelu], 1, 1},
-	"swish":                            {decode[swish], 1, 1},
-	"softplus":                         {decode[softplus], 1, 1},
-	"log":                              formulaOf("log"),
-	"log1p":                            formulaOf("log1p"),
-	"exp":                              formulaOf("exp"),
-	"sqrt":                             formulaOf("sqrt"),
-	"abs":                              formulaOf("abs"),
-	"square":                           formulaOf("square"),
-	"pow":                              {decode[pow], 1, 1},
+	"leaky_relu":                       functionOf("leaky_relu"),
+	"elu":                              functionOf("elu"),
+	"gelu":                             functionOf("gelu"),
+	"swish":                            functionOf("swish"),
+	"softplus":                         functionOf("softplus"),
+	"log":                              functionOf("log"),
+	"log1p":                            functionOf("log1p"),
+	"exp":                              functionOf("exp"),
+	"sqrt":                             functionOf("sqrt"),
+	"abs":                              functionOf("abs"),
+	"square":                           functionOf("square"),
+	"pow":                              functionOf("pow"),
 	"prelu":                            {decode[prelu], 2, 2},
 	"dice":                             {decode[dice], 6, 6},
 	"pairs":                            {decode[pairs], 2, 2},
 	"conv1d":                           {decode[sliding], 2, 3},
 	"head_scores":                      {decode[headScores], 2, 2},
 	"head_mix":                         {decode[headMix], 2, 2},
-	"clip":                             {decode[clip], 1, 1},
+	"clip":                             functionOf("clip"),
 	"log_softmax":                      {decode[logSoftmax], 1, 1},
 	"cast":                             {decode[cast], 1, 1},
 	"concat":                           {decode[concat], 1, maxInputs},
@@ -54,15 +54,15 @@ var recipes = map[string]recipe{
 	"scale":                            {decode[scaled], 1, 1},
 	"sum":                              {decode[sum], 1, 1},
 	"max":                              {decode[maximum], 1, 1},
-	"square_error":                     {decode[squareError], 2, 2},
-	"absolute_error":                   {decode[absoluteError], 2, 2},
-	"smooth_l1":                        {decode[smoothL1], 2, 2},
-	"binary_cross_entropy":             {decode[binaryCrossEntropy], 2, 2},
-	"binary_cross_entropy_with_logits": {decode[binaryCrossEntropyWithLogits], 2, 2},
+	"square_error":                     differenceOf("square_error"),
+	"absolute_error":                   differenceOf("absolute_error"),
+	"smooth_l1":                        differenceOf("smooth_l1"),
+	"binary_cross_entropy":             labelledOf("binary_cross_entropy"),
+	"binary_cross_entropy_with_logits": labelledOf("binary_cross_entropy_with_logits"),
 	"softmax_with_cross_entropy":       {decode[softmaxCrossEntropy], 2, 2},
-	"focal_loss":                       {decode[focal], 2, 2},
-	"hinge":                            {decode[hinge], 2, 2},
-	"contrastive":                      {decode[contrastive], 2, 2},
+	"focal_loss":                       labelledOf("focal_loss"),
+	"hinge":                            labelledOf("hinge"),
+	"contrastive":                      labelledOf("contrastive"),
 	"weighted_mean":                    {decode[weightedMean], 2, 2},
 	"class_weights":                    {decode[classWeights], 1, 1},
 	"in_batch_softmax":                 {decode[inBatchSoftmax], 2, 4},
@@ -76,7 +76,7 @@ var recipes = map[string]recipe{
 	"gru":                              {decode[gru], 3, 4},
 	"lstm":                             {decode[lstm], 3, 4},
 	"mean":                             {decode[mean], 1, 1},
-	"log_loss":                         {decode[logLoss], 2, 2},
+	"log_loss":                         labelledOf("log_loss"),
 	"cross_entropy":                    {decode[crossEntropy], 2, 2},
 	"embedding":                        {decode[embedding], 2, 2},
 	"layer_norm":                       {decode[layerNorm], 1, 3},
@@ -93,20 +93,46 @@ var recipes = map[string]recipe{
 	"batch_auc":                        {decode[batchAUC], 2, 2},
 	"sliding_auc":                      {decode[slidingAUC], 2, 2},
 	"bucket_error":                     {decode[bucketError], 2, 2},
-	"mae":                              {decode[mae], 2, 2},
-	"mse":                              {decode[mse], 2, 2},
-	"rmse":                             {decode[rmse], 2, 2},
+	"mae":                              bare(meanError{"mae"}, 2),
+	"mse":                              bare(meanError{"mse"}, 2),
+	"rmse":                             bare(meanError{"rmse"}, 2),
 	"accuracy":                         {decode[accuracy], 2, 2},
 	"batch_accuracy":                   {decode[batchAccuracy], 2, 2},
-	"precision":                        {decode[precision], 2, 2},
-	"recall":                           {decode[recall], 2, 2},
-	"binary_accuracy":                  {decode[binaryAccuracy], 2, 2},
+	"precision":                        bare(found{"precision"}, 2),
+	"recall":                           bare(found{"recall"}, 2),
+	"binary_accuracy":                  bare(found{"binary_accuracy"}, 2),
 	"nce":                              {decode[nce], 1, 2},
 	"sampled_softmax":                  {decode[sampledSoftmax], 3, 3},
 	"custom":                           {decodeCustom, 1, maxInputs},
 }
 
 const maxInputs = 1 << 20
+
+// bare is the recipe of an op without attributes.
+func bare(o op, inputs int) recipe {
+	return recipe{func(attrs json.RawMessage) (op, error) {
+		if len(attrs) > 0 {
+			return nil, fmt.Errorf("attributes %s: it has none", attrs)
+		}
+		return o, nil
+	}, inputs, inputs}
+}
+
+func activationOf(name string) recipe {
+	return functions.recipe(name, 1, func(f formula) op { return activation{function{formula: f}} })
+}
+
+func functionOf(name string) recipe {
+	return functions.recipe(name, 1, func(f formula) op { return function{formula: f} })
+}
+
+func differenceOf(name string) recipe {
+	return differences.recipe(name, 2, func(f formula) op { return difference{f} })
+}
+
+func labelledOf(name string) recipe {
+	return labelFormulas.recipe(name, 2, func(f formula) op { return labelled{f} })
+}
 
 func decode[T op](attrs json.RawMessage) (op, error) {
 	var o T

@@ -83,7 +83,7 @@ func (n *Node) Counts() bool {
 // falls is a metric whose value falls as a model improves.
 type falls interface{ falls() }
 
-func (measured) falls()    {}
+func (meanError) falls()   {}
 func (bucketError) falls() {}
 
 // Falls says whether the node's value falls as a model improves: true for losses, for errors, and for nodes that are
