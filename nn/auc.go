@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"log/slog"
 	"math"
 	"slices"
 
@@ -121,23 +122,6 @@ func (b batchAUC) forward(c *cell) {
 	h.crowd.see(c, h)
 }
 
-// probability is the last column of the i-th row.
-func (c *cell) probability(i int) float32 {
-	width := c.cols()
-	return c.value[i*width+width-1]
-}
-
-// positive reports whether the i-th label is above 0.
-func (c *cell) positive(i int) bool {
-	if isInt(c.node) {
-		return c.ids[i] > 0
-	}
-	return c.value[i] > 0
-}
-
-// unlabelled reports whether the i-th label is NaN.
-func (c *cell) unlabelled(i int) bool { return !isInt(c.node) && c.value[i] != c.value[i] }
-
 // Histogram counts scores by bucket and label, for AUC.
 type Histogram struct {
 	// Pos and Neg count the examples with a positive and a negative label in each of the buckets ⌊p·(buckets−1)⌋ of a
@@ -235,4 +219,162 @@ func histogramOf(n *Node, t tally) (pos, neg []int64, err error) {
 		return nil, nil, fmt.Errorf("nn: Histogram: %s is not an AUC", n.label())
 	}
 	return h.Pos, h.Neg, nil
+}
+
+// SlidingAUC is the AUC of the last steps batches, this one among them, of shape [1]. pred and label are as in
+// [AUC], buckets as in [BatchAUC].
+func SlidingAUC(pred, label *Node, steps int) *Node {
+	return apply("", slidingAUC{Steps: steps}, pred, label)
+}
+
+type slidingAUC struct {
+	auc
+	Steps int `json:"steps"`
+}
+
+func (slidingAUC) kind() string { return "sliding_auc" }
+
+func (s slidingAUC) infer(in []*Node) ([]int, error) {
+	shape, err := s.auc.infer(in)
+	if most := maxThresholds / max(s.thresholds(), 1); err == nil && (s.Steps < 1 || s.Steps > most) {
+		err = fmt.Errorf("%d steps: between 1 and %d are needed, for %d thresholds", s.Steps, most, s.thresholds())
+	}
+	return shape, err
+}
+
+func (s slidingAUC) tally(*Node) tally {
+	return &recent{steps: s.Steps, sum: newHistogram(s.thresholds())}
+}
+
+func (slidingAUC) of(t tally) float64 { return t.(*recent).sum.AUC() }
+
+func (s slidingAUC) forward(c *cell) {
+	t, pred := c.tally.(*recent), c.in[0]
+	h := t.oldest()
+	t.sum.add(h, -1)
+	h.reset()
+	for i := range pred.rows() {
+		h.count(c, i)
+	}
+	t.sum.add(h, 1)
+	t.crowd.see(c, h)
+	c.value[0] = float32(s.of(t))
+}
+
+// recent are the histograms of the last batches, in a ring, and their sum.
+type recent struct {
+	steps, at int
+	ring      []*Histogram
+	sum       *Histogram
+	crowd     crowding
+}
+
+// oldest returns the histogram that the next batch replaces.
+func (t *recent) oldest() *Histogram {
+	if len(t.ring) < t.steps {
+		t.ring = append(t.ring, &Histogram{Pos: make([]int64, len(t.sum.Pos)), Neg: make([]int64, len(t.sum.Neg))})
+		return t.ring[len(t.ring)-1]
+	}
+	h := t.ring[t.at]
+	t.at = (t.at + 1) % t.steps
+	return h
+}
+
+func (t *recent) reset() {
+	t.ring, t.at = nil, 0
+	t.sum.reset()
+}
+
+func (t *recent) problem() error { return t.sum.problem() }
+
+// add adds the counts of another histogram, times a sign.
+func (h *Histogram) add(x *Histogram, sign int64) {
+	for i := range h.Pos {
+		h.Pos[i] += sign * x.Pos[i]
+		h.Neg[i] += sign * x.Neg[i]
+	}
+	h.nans += int(sign) * x.nans
+	if sign > 0 && x.outside != nil {
+		h.outside = x.outside
+	}
+}
+
+// crowding counts, batch after batch, scores that share a bucket of a histogram.
+type crowding struct {
+	// rows counted so far, and those that shared a bucket with half of their batch; rows is -1 when counting is over
+	rows, together int
+}
+
+// crowdedAfter is the number of rows after which counting ends.
+const crowdedAfter = 2000
+
+// see counts a batch, and logs once if half of the scores share a bucket.
+func (r *crowding) see(c *cell, h *Histogram) {
+	if r.rows < 0 {
+		return
+	}
+	rows, most := c.in[0].rows(), int64(0)
+	for i, n := range h.Pos {
+		most = max(most, n+h.Neg[i])
+	}
+	if r.rows += rows; 2*int(most) >= rows && !alike(c.in[0]) {
+		r.together += rows
+	}
+	if r.rows < crowdedAfter {
+		return
+	}
+	if 2*r.together >= r.rows {
+		slog.Warn("nn: half of the scores lie in one bucket, which tells none of them apart: AUC has buckets for "+
+			"small probabilities",
+			"metric", c.node.label(), "buckets", len(h.Pos))
+	}
+	r.rows = -1
+}
+
+// alike reports whether all scores of a batch are equal, so that no bucket can separate them.
+func alike(pred *cell) bool {
+	first := pred.probability(0)
+	for i := range pred.rows() {
+		if pred.probability(i) != first {
+			return false
+		}
+	}
+	return true
+}
+
+// BucketError is how far predicted probabilities are from the rates observed, over all batches since
+// [Executor.ResetMetrics], of shape [1]: 0 means a model that is right on average in every group with enough examples.
+// pred and label are as in [AUC], buckets as in [BatchAUC]; bucket i of 4096 stands for the probability i/4096.
+//
+// Neighbouring buckets, spanning at most 0.01 of probability, are joined until their mean prediction q̄ over k examples
+// is known to √((1−q̄)/(q̄·k)) < 0.05; each such group has the error |observed/q̄ − 1|, and the result is the mean over
+// the groups, weighted by examples. It is 0 where no group is known so well, and NaN when a score was.
+func BucketError(pred, label *Node) *Node { return apply("", bucketError{}, pred, label) }
+
+// bucketError counts scores as auc does.
+type bucketError struct{ auc }
+
+func (bucketError) kind() string { return "bucket_error" }
+
+func (bucketError) of(t tally) float64 { return t.(*Histogram).BucketError() }
+func (b bucketError) forward(c *cell)  { c.value[0] = float32(b.of(c.countScores())) }
+
+func (bucketError) falls() {}
+
+// sums returns the positive counts, the negative counts, and the number of scores that were NaN.
+func (h *Histogram) sums() []float64 {
+	s := make([]float64, 0, 2*len(h.Pos)+1)
+	for _, counts := range [][]int64{h.Pos, h.Neg} {
+		for _, n := range counts {
+			s = append(s, float64(n))
+		}
+	}
+	return append(s, float64(h.nans))
+}
+
+func (h *Histogram) set(s []float64) {
+	for i := range h.Pos {
+		h.Pos[i], h.Neg[i] = int64(s[i]), int64(s[len(h.Pos)+i])
+	}
+	h.nans, h.from, h.to = int(s[2*len(h.Pos)]), 0, len(h.Pos)
 }

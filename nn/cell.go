@@ -1,6 +1,9 @@
 package nn
 
 import (
+	"fmt"
+	"sync"
+
 	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
@@ -158,4 +161,140 @@ func fetchOf[T any](f *fetched, data []T, shape []int) *tensor.Dense {
 		f.first = &data[0]
 	}
 	return f.tensor
+}
+
+// addProduct adds dy·factor to the gradient of x.
+func addProduct(x *cell, dy, factor []float32) {
+	if !x.wanted {
+		return
+	}
+	kernels.AddMul(x.sum(), dy, factor)
+}
+
+// passScaled passes a gradient to an input, times a factor.
+func passScaled(x *cell, grad []float32, factor float32) {
+	switch {
+	case !x.wanted:
+	case x.adds():
+		kernels.Axpy(factor, grad, x.grad)
+	default:
+		kernels.Scaled(x.grad, grad, 0, factor)
+	}
+}
+
+func addTo(dst, x []float32) { kernels.Add(dst, dst, x) }
+
+// probability is the last column of the i-th row.
+func (c *cell) probability(i int) float32 {
+	width := c.cols()
+	return c.value[i*width+width-1]
+}
+
+// positive reports whether the i-th label is above 0.
+func (c *cell) positive(i int) bool {
+	if isInt(c.node) {
+		return c.ids[i] > 0
+	}
+	return c.value[i] > 0
+}
+
+// unlabelled reports whether the i-th label is NaN.
+func (c *cell) unlabelled(i int) bool { return !isInt(c.node) && c.value[i] != c.value[i] }
+
+// settle sets the gradient to zero if no path reached the cell.
+func (c *cell) settle() {
+	if !c.written && c.table == nil {
+		clear(c.grad)
+	}
+}
+
+// row returns the r-th example's part of the value.
+func (c *cell) row(r int) []float32 {
+	cols := c.cols()
+	return c.value[r*cols : (r+1)*cols]
+}
+
+// number returns element i as float64, for either type.
+func (c *cell) number(i int) float64 {
+	if isInt(c.node) {
+		return float64(c.ids[i])
+	}
+	return float64(c.value[i])
+}
+
+// addProducts adds the columns of dy·factor to dst.
+func addProducts(dst, dy, factor []float32) {
+	for at := 0; at < len(dy); at += len(dst) {
+		kernels.AddMul(dst, dy[at:at+len(dst)], factor[at:at+len(dst)])
+	}
+}
+
+// sum64 adds in float64, so that the mean of a large batch stays exact enough.
+func sum64(x []float32) float64 {
+	var s float64
+	for _, v := range x {
+		s += float64(v)
+	}
+	return s
+}
+
+// sharedCounts are the tallies of executors that count together, the threads of one training. A metric of the batch
+// alone is not shared.
+type sharedCounts struct {
+	sync.Mutex // also guards the tallies
+	tallies    map[*Node]tally
+}
+
+// of returns the tally of a metric for all executors.
+func (s *sharedCounts) of(n *Node, m metric) tally {
+	s.Lock()
+	defer s.Unlock()
+	if s.tallies == nil {
+		s.tallies = map[*Node]tally{}
+	}
+	if s.tallies[n] == nil {
+		s.tallies[n] = m.tally(n)
+	}
+	return s.tallies[n]
+}
+
+// forward computes the cell, with the lock of its counts if other executors share them.
+func (c *cell) forward() {
+	if c.shared != nil {
+		c.shared.Lock()
+		defer c.shared.Unlock()
+	}
+	c.node.op.forward(c)
+}
+
+// problem returns what is wrong with a metric's counts, or nil.
+func (c *cell) problem() error {
+	if c.shared != nil {
+		c.shared.Lock()
+		defer c.shared.Unlock()
+	}
+	if err := c.tally.problem(); err != nil {
+		return fmt.Errorf("nn: %s: %w", c.node.label(), err)
+	}
+	return nil
+}
+
+// turn is a training step among all steps of a job: its worker, its thread, and its number among the thread's.
+type turn struct {
+	worker, thread int
+	number         uint64 // from 1
+}
+
+// last is the last dimension of the value.
+func (c *cell) last() int { return c.shape[len(c.shape)-1] }
+
+// pass passes a gradient on unchanged.
+func pass(x *cell, grad []float32) {
+	switch {
+	case !x.wanted:
+	case x.adds():
+		addTo(x.grad, grad)
+	default:
+		copy(x.grad, grad)
+	}
 }

@@ -2,18 +2,6 @@ package nn
 
 import "slices"
 
-// byExample is an op that computes each example of its value from that example of its inputs and from inputs without
-// examples, to whose gradients it adds example by example, in order. Portions of a cell, some of its examples each, can
-// therefore be cells themselves: cores compute them concurrently, with the same bits as for the whole.
-type byExample interface{ byExample() }
-
-// multiplier is an op by example that multiplies rows by a matrix. Portions of few rows aren't worth a product. The
-// matrix gets its gradient from the whole cell at once, whose sums have their own order.
-type multiplier interface {
-	byExample
-	rowsOf(c *cell) int
-}
-
 // chain is one cell, or several by example, each computed from the ones before. A core takes a portion of the examples
 // through all of them. Cores then wait for each other once a chain, and a cell's value is still in a cache when the
 // next cell needs it.
@@ -237,13 +225,6 @@ func (w *cores) goBack(s *chain) {
 	}
 	if len(s.lists) > 0 {
 		w.run(nil, backwards{s}, toShared, len(s.lists), 1)
-	}
-}
-
-// settle sets the gradient to zero if no path reached the cell.
-func (c *cell) settle() {
-	if !c.written && c.table == nil {
-		clear(c.grad)
 	}
 }
 

@@ -112,3 +112,113 @@ func part(dx []float32, cols int, grad []float32, width int, add bool) {
 		}
 	}
 }
+
+// Slice is the elements from index from up to, but not including, index to, along an axis, counted with the batch as 0:
+// of x with shape [N L D], Slice(x, 1, 2, 5) has shape [N 3 D].
+func Slice(x *Node, axis, from, to int) *Node { return apply("", slice{axis, from, to}, x) }
+
+// Split cuts x along an axis, counted with the batch as 0, into pieces of these sizes, which make up the whole: of x
+// with shape [N 3], Split(x, 1, 1, 2) has nodes of shapes [N 1] and [N 2].
+func Split(x *Node, axis int, sizes ...int) []*Node {
+	pieces, from := make([]*Node, len(sizes)), 0
+	for i, size := range sizes {
+		pieces[i] = Slice(x, axis, from, from+size)
+		from += size
+	}
+	if x != nil && !x.bad && axis > 0 && axis < len(x.shape) && from != x.shape[axis] {
+		x.graph.newNode("", slice{}, x).spoil(fmt.Errorf("pieces of %v have %d along axis %d of %v together", sizes,
+			from, axis, x))
+	}
+	return pieces
+}
+
+type slice struct {
+	Axis int `json:"axis"`
+	From int `json:"from"`
+	To   int `json:"to"`
+}
+
+func (slice) kind() string  { return "slice" }
+func (slice) byExample()    {}
+func (slice) overwritable() {}
+
+func (s slice) infer(in []*Node) ([]int, error) {
+	x := in[0]
+	if s.Axis < 1 || s.Axis >= len(x.shape) {
+		return nil, fmt.Errorf("input %v can't be cut along axis %d: give one after the batch, which is axis 0",
+			x, s.Axis)
+	}
+	if s.From < 0 || s.From >= s.To || s.To > x.shape[s.Axis] {
+		return nil, fmt.Errorf("slice [%d:%d] out of range for axis %d of %v", s.From, s.To, s.Axis, x)
+	}
+	shape := append([]int(nil), x.shape...)
+	shape[s.Axis] = s.To - s.From
+	return shape, wantFloat(in)
+}
+
+// widths returns the numbers of elements of the value and of the input for one index of the axes before, and the
+// beginning of the value in the input's.
+func (s slice) widths(c *cell) (own, whole, from int) {
+	inner := product(c.shape[s.Axis+1:])
+	return (s.To - s.From) * inner, c.in[0].shape[s.Axis] * inner, s.From * inner
+}
+
+func (s slice) forward(c *cell) {
+	own, whole, from := s.widths(c)
+	for i := 0; i*own < len(c.value); i++ {
+		copy(c.value[i*own:(i+1)*own], c.in[0].value[i*whole+from:])
+	}
+}
+
+func (s slice) backward(c *cell) {
+	if !c.in[0].wanted {
+		return
+	}
+	dx := c.in[0].sum()
+	own, whole, from := s.widths(c)
+	for i := 0; i*own < len(c.grad); i++ {
+		addTo(dx[i*whole+from:i*whole+from+own], c.grad[i*own:(i+1)*own])
+	}
+}
+
+// Gather takes the elements of x at given positions: of x with shape [N L D] and ids, int64 and below L, of shape [N K]
+// it is [N K D], and of ids of shape [N], such as each example's last position, [N D].
+func Gather(x, ids *Node) *Node { return apply("", gather{}, x, ids) }
+
+type gather struct{}
+
+func (gather) kind() string { return "gather" }
+func (gather) byExample()   {}
+
+func (gather) infer(in []*Node) ([]int, error) {
+	x, ids := in[0], in[1]
+	if len(x.shape) < 2 || x.shape[0] != batch || !isInt(ids) || ids.shape[0] != batch {
+		return nil, fmt.Errorf("%v and %v don't fit: shapes [N L …] and, of int64, [N …] are needed", x, ids)
+	}
+	shape := append([]int{batch}, ids.shape[1:]...)
+	return append(shape, x.shape[2:]...), wantFloat(in[:1])
+}
+
+func (gather) limits(n *Node) []limit {
+	return []limit{{input: 1, below: int64(n.in[0].shape[1]), why: fmt.Sprintf("the positions of %v", n.in[0])}}
+}
+
+// each calls f with the beginnings of a row of size elements in the value and in x.
+func (gather) each(c *cell, f func(to, from, size int)) {
+	x, ids := c.in[0], c.in[1].ids
+	size, per := product(x.shape[2:]), product(c.in[1].shape[1:])
+	for i, id := range ids {
+		f(i*size, (i/per*x.shape[1]+int(id))*size, size)
+	}
+}
+
+func (g gather) forward(c *cell) {
+	g.each(c, func(to, from, size int) { copy(c.value[to:to+size], c.in[0].value[from:]) })
+}
+
+func (g gather) backward(c *cell) {
+	if x := c.in[0]; x.wanted {
+		dx := x.sum()
+		g.each(c, func(to, from, size int) { kernels.Add(dx[from:from+size], dx[from:from+size], c.grad[to:to+size]) })
+	}
+}

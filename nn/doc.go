@@ -92,75 +92,54 @@ package nn
 //
 // Building a graph:
 //
-//	graph.go        a model as its nodes, and the first mistake in it
-//	node.go         a value: a feed, a parameter, or the result of an op
-//	origin.go       the line of the program that made a node, for errors
-//	op.go           the computation of a node, as plain data
+//	graph.go        a model as its nodes, the first mistake in it, and what gradients of a loss reach
+//	node.go         a value: a feed, a parameter, or the result of an op; rules of shapes
+//	op.go           the computation of a node, as plain data, and what ops may say of themselves
+//	input.go        feeds and parameters
 //	custom.go       a program's own ops
-//	input.go        feeds: numbers, ids, slots
-//	variable.go     parameters, and the tables behind embeddings
-//	shape.go        rules of shapes
 //	limit.go        limits on the values of an op's inputs
 //	initializer.go  initial values that depend on a parameter's shape
 //	objective.go    a loss, as optimizer.Objective
-//	passes.go       the parts of a graph that gradients of a loss reach
-//	summary.go      the graph as a table
-//	graphviz.go     the graph as a drawing
+//	summary.go      the graph as a table and as a drawing
 //
 // A step of an executor:
 //
-//	executor.go  Train and Eval, from feed to fetches
-//	plan.go      the nodes that some fetches need, forward and backward
+//	executor.go  Train and Eval, from feed to fetches, and who is to blame for a number that is not finite
+//	plan.go      the nodes that some fetches need, their memory, forward and backward
 //	inhand.go    feeds made of slices, and the number of a fetch
 //	feed.go      a batch checked, the ids of each table made unique
 //	cell.go      a node in an executor: its value, its gradient, its memory
-//	run.go       memory bound, forward, backward
 //	chain.go     cells that a core computes together for some examples
-//	cores.go     work shared among cores
-//	oppanic.go   the panic of an op, as an error
-//	session.go   the executor's parameters, and the trainer's session
-//	table.go     the rows that a batch uses
-//	counts.go    feeds with the shows and clicks of rows
-//	looking.go   rows that a step reads beside its loss
-//	moving.go    moving averages, which training computes without gradients
-//	turn.go      the number of the job's step, for random draws
-//	culprit.go   the feed, row and column of a number that is not finite
+//	cores.go     work shared among cores, and panics in it
+//	session.go   the executor's parameters, the trainer's session, the number of the job's step, moving averages
+//	table.go     the rows that a batch uses, with their shows and clicks, and those read beside the loss
 //
 // Training loops:
 //
 //	trainfrom.go  the loop that reads a batch ahead
 //	threads.go    several loops at once
-//	progress.go   reports of progress, and where they go
+//	progress.go   reports of progress, where they go, and which of several processes writes them
 //	report.go     the lines of one loop
-//	ranks.go      which of several processes reports
 //
 // Lookups:
 //
 //	embedding.go  rows of ids
 //	slot.go       rows of any number of ids, pooled
 //	sequence.go   rows of any number of ids, one after the other, with their mask
-//	lookup.go     common parts of ops on tables
 //
 // Layers:
 //
-//	linear.go         fully connected
-//	conv.go           convolution in one dimension or two
-//	slide.go          along positions as they are
-//	window.go         a window that slides over an image
-//	pool.go           the largest or the mean of a window
-//	batchnorm.go      every channel's mean and variance over the batch
-//	batchnormrows.go  the same for one number a channel
-//	layernorm.go      every example's mean and variance
-//	groupnorm.go      those of groups of an example's channels
-//	dropout.go        elements set to 0 while training
-//	attention.go      attention between positions, a transformer's block
-//	heads.go          the products of its heads
-//	recurrent.go      a state that is updated position by position
-//	gru.go, lstm.go   with gates
-//	din.go            rows weighed by a query
-//	mmoe.go           experts that tasks share
-//	interactions.go   products of features: FM, Cross
-//	shared.go         layers with one set of parameters for several inputs
+//	linear.go        fully connected
+//	conv.go          convolution in one dimension or two
+//	slide.go         along positions as they are
+//	pool.go          a window that slides over an image, its largest or its mean
+//	batchnorm.go     every channel's mean and variance over the batch
+//	layernorm.go     every example's, or those of groups of its channels
+//	dropout.go       elements set to 0 while training
+//	attention.go     attention between positions, its heads, a transformer's block
+//	recurrent.go     a state that is updated position by position: GRU, LSTM
+//	interactions.go  products of features: FM, Cross; rows weighed by a query: DIN; experts that tasks share: MMoE
+//	shared.go        layers with one set of parameters for several inputs
 //
 // Functions of one element:
 //
@@ -171,48 +150,30 @@ package nn
 // Arithmetic:
 //
 //	broadcast.go   shapes that are repeated to fit each other, Expand
-//	add.go         sums, with biases
-//	arithmetic.go  products, quotients, differences, Scale
+//	arithmetic.go  sums, with biases; products, quotients, differences, Scale
 //	matmul.go      matrix products, also of each example
-//	dot.go         a query with each of its candidates
-//	cosine.go      cosine similarity
+//	dot.go         a query with each of its candidates, cosine similarity
 //	reduce.go      Sum, MeanAxis and Max along an axis
-//	concat.go      values side by side, Stack
-//	slice.go       parts of a value, Gather
-//	transpose.go   axes in another order
-//	reshape.go     other dimensions
-//	cast.go        another type
-//	detach.go      a value without a gradient
+//	concat.go      values side by side, Stack; parts of a value, Gather
+//	transpose.go   axes in another order, other dimensions, another type, no gradient
 //
 // Losses:
 //
-//	mean.go                 the number to minimise
-//	softmax.go              a distribution
-//	maskedsoftmax.go        over some positions
-//	logsoftmax.go           its logarithm
-//	crossentropy.go         of classes, from probabilities
-//	softmaxcrossentropy.go  of classes, from logits
-//	losses.go               formulas of a difference, or of an element and its binary label
-//	weights.go              means of examples that have weights
-//	sampler.go              distributions of candidates among very many classes
-//	nce.go                  losses over a sample of the classes
-//	inbatch.go              of two towers, over the items of the batch
-//	frequencies.go          frequencies of items in batches
+//	mean.go          the number to minimise, also of examples that have weights
+//	softmax.go       a distribution, also over some positions, and its logarithm
+//	losses.go        formulas of a difference, or of an element and its binary label
+//	crossentropy.go  of classes, from probabilities or logits
+//	nce.go           losses over a sample of very many classes, and the distributions of the sample
+//	inbatch.go       of two towers, over the items of the batch, and frequencies of items
 //
 // Metrics:
 //
-//	metric.go       counts over batches
-//	auc.go          AUC, of all batches or of one
-//	slidingauc.go   of the last batches
-//	crowding.go     scores that share a bucket of it
-//	bucketerror.go  probabilities against rates
-//	accuracy.go     Accuracy and TopK
-//	precision.go    Precision, Recall, BinaryAccuracy
-//	sums.go         counts that add up over executors
-//	errors.go       MAE, MSE, RMSE
-//	measure.go      metrics that are formulas of sums, and weights in all
-//	measurecounts.go    an example's contribution to the sums
-//	measureformulas.go  the values of the sums
+//	metric.go         counts that add up over executors
+//	auc.go            AUC, of all batches, of one, or of the last; probabilities against rates
+//	accuracy.go       Accuracy and TopK, Precision, Recall, BinaryAccuracy
+//	errors.go         MAE, MSE, RMSE
+//	measure.go        metrics that are formulas of sums, and weights in all
+//	measurecounts.go  an example's contribution to the sums, and the values of the sums
 //
 // Saved models:
 //

@@ -8,55 +8,55 @@ import (
 )
 
 // ReLU is max(x, 0).
-func ReLU(x *Node) *Node { return apply("", activation{of("relu")}, x) }
+func ReLU(x *Node) *Node { return apply("", activation{elementOp("relu")}, x) }
 
 // Tanh is the hyperbolic tangent.
-func Tanh(x *Node) *Node { return apply("", activation{of("tanh")}, x) }
+func Tanh(x *Node) *Node { return apply("", activation{elementOp("tanh")}, x) }
 
 // Sigmoid is 1/(1+e⁻ˣ).
-func Sigmoid(x *Node) *Node { return apply("", activation{of("sigmoid")}, x) }
+func Sigmoid(x *Node) *Node { return apply("", activation{elementOp("sigmoid")}, x) }
 
 // LeakyReLU is x above 0 and slope·x below; the original's slope is 0.01.
-func LeakyReLU(x *Node, slope float32) *Node { return apply("", of("leaky_relu", slope), x) }
+func LeakyReLU(x *Node, slope float32) *Node { return apply("", elementOp("leaky_relu", slope), x) }
 
 // ELU is x above 0 and alpha·(eˣ−1) below (Clevert et al., 2015).
-func ELU(x *Node, alpha float32) *Node { return apply("", of("elu", alpha), x) }
+func ELU(x *Node, alpha float32) *Node { return apply("", elementOp("elu", alpha), x) }
 
 // GELU is x·Φ(x), Φ being the normal distribution's function, by the error function (Hendrycks and Gimpel, 2016).
-func GELU(x *Node) *Node { return apply("", of("gelu"), x) }
+func GELU(x *Node) *Node { return apply("", elementOp("gelu"), x) }
 
 // Swish is x·Sigmoid(x) (Ramachandran et al., 2017).
-func Swish(x *Node) *Node { return apply("", of("swish"), x) }
+func Swish(x *Node) *Node { return apply("", elementOp("swish"), x) }
 
 // SiLU is x·Sigmoid(x), another name of [Swish].
 func SiLU(x *Node) *Node { return Swish(x) }
 
 // Softplus is ln(1+eˣ).
-func Softplus(x *Node) *Node { return apply("", of("softplus"), x) }
+func Softplus(x *Node) *Node { return apply("", elementOp("softplus"), x) }
 
 // Log is ln x: −Inf at 0, NaN below.
-func Log(x *Node) *Node { return apply("", of("log"), x) }
+func Log(x *Node) *Node { return apply("", elementOp("log"), x) }
 
 // Log1p is ln(1+x), for counts and the like.
-func Log1p(x *Node) *Node { return apply("", of("log1p"), x) }
+func Log1p(x *Node) *Node { return apply("", elementOp("log1p"), x) }
 
 // Exp is eˣ.
-func Exp(x *Node) *Node { return apply("", of("exp"), x) }
+func Exp(x *Node) *Node { return apply("", elementOp("exp"), x) }
 
 // Sqrt is √x: NaN below 0. Its gradient at 0 is infinite.
-func Sqrt(x *Node) *Node { return apply("", of("sqrt"), x) }
+func Sqrt(x *Node) *Node { return apply("", elementOp("sqrt"), x) }
 
 // Abs is |x|, without a gradient at 0.
-func Abs(x *Node) *Node { return apply("", of("abs"), x) }
+func Abs(x *Node) *Node { return apply("", elementOp("abs"), x) }
 
 // Square is x².
-func Square(x *Node) *Node { return apply("", of("square"), x) }
+func Square(x *Node) *Node { return apply("", elementOp("square"), x) }
 
 // Pow is x to a fixed power: NaN below 0, unless the power is a whole number.
-func Pow(x *Node, power float32) *Node { return apply("", of("pow", power), x) }
+func Pow(x *Node, power float32) *Node { return apply("", elementOp("pow", power), x) }
 
 // Clip limits every element to low … high. Elements on a limit or beyond have no gradient.
-func Clip(x *Node, low, high float32) *Node { return apply("", of("clip", low, high), x) }
+func Clip(x *Node, low, high float32) *Node { return apply("", elementOp("clip", low, high), x) }
 
 // functions are the functions of one element.
 var functions = tabled(
@@ -118,7 +118,9 @@ type function struct {
 	formula
 }
 
-func of(name string, a ...float32) function { return function{formula: functions.of(name, a...)} }
+func elementOp(name string, a ...float32) function {
+	return function{formula: functions.of(name, a...)}
+}
 
 func (f function) infer(in []*Node) ([]int, error) { return in[0].shape, f.checked(wantFloat(in)) }
 

@@ -57,14 +57,6 @@ func (c *cell) miss() *misses {
 	return m
 }
 
-// number returns element i as float64, for either type.
-func (c *cell) number(i int) float64 {
-	if isInt(c.node) {
-		return float64(c.ids[i])
-	}
-	return float64(c.value[i])
-}
-
 // Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and
 // the number of elements.
 func (e *Executor) Errors(node *Node) (abs, sqr float64, n int64, err error) {
@@ -82,3 +74,9 @@ func errorsOf(node *Node, t tally) (abs, sqr float64, n int64, err error) {
 	}
 	return m.abs, m.sqr, m.n, nil
 }
+
+func (meanError) falls() {}
+
+func (m *misses) sums() []float64 { return []float64{m.abs, m.sqr, float64(m.n)} }
+
+func (m *misses) set(s []float64) { m.abs, m.sqr, m.n = s[0], s[1], int64(s[2]) }

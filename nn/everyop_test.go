@@ -65,7 +65,7 @@ func kindsOfPackage(t *testing.T) (kinds []string) {
 			}
 		}
 	}
-	for _, t := range []rows{functions, differences, labelFormulas} {
+	for _, t := range []formulas{functions, differences, labelFormulas} {
 		kinds = slices.AppendSeq(kinds, maps.Keys(t))
 	}
 	kinds = slices.AppendSeq(kinds, maps.Keys(meanErrors))

@@ -310,3 +310,15 @@ func (b *feedBatch) unique(t *table) []uint64 {
 	}
 	return b.tables[t.index].step.unique
 }
+
+// check returns an error if values of a feed are out of bounds.
+func (b *feedBatch) check(p *plan, l *limit) error {
+	feed, at := l.at.node, slices.Index(p.feeds, l.at)
+	i, wrong := l.first(b.ids[at], b.wide[at], b.floats[at])
+	if i < 0 {
+		return nil
+	}
+	row, column := position(feed, b.offsets[at], i)
+	return fmt.Errorf("nn: feed %q%s, row %d, column %d%s: %s", feed.name, feed.made, row, column, b.where(at, row),
+		wrong)
+}

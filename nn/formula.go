@@ -20,18 +20,18 @@ type row struct {
 // args are the arguments of a formula, in the order of attrs.
 type args [2]float32
 
-// rows are a table of formulas, by name.
-type rows map[string]*row
+// formulas are a table of rows, by name.
+type formulas map[string]*row
 
-func tabled(all ...row) rows {
-	t := rows{}
+func tabled(all ...row) formulas {
+	t := formulas{}
 	for _, r := range all {
 		t[r.name] = &r
 	}
 	return t
 }
 
-func (t rows) of(name string, a ...float32) (f formula) {
+func (t formulas) of(name string, a ...float32) (f formula) {
 	f.row = t[name]
 	copy(f.args[:], a)
 	return f
@@ -78,7 +78,7 @@ func (f formula) MarshalJSON() ([]byte, error) {
 }
 
 // recipe makes the op of a row from its attributes in a saved graph.
-func (t rows) recipe(name string, inputs int, make func(formula) op) recipe {
+func (t formulas) recipe(name string, inputs int, make func(formula) op) recipe {
 	return recipe{func(attrs json.RawMessage) (op, error) {
 		f, known := t.of(name), strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(t[name].attrs))
 		var given map[string]float32

@@ -75,9 +75,6 @@ func mixing(output *Node) *Node {
 	return nil
 }
 
-// packedWeights are the weights of a model's layers by name, each laid out for products at its first use.
-type packedWeights map[string]func() *kernels.Packed
-
 func packedWeightsOf(nodes []*Node) packedWeights {
 	packed := packedWeights{}
 	for _, n := range nodes {

@@ -164,3 +164,92 @@ func (g *Graph) sound(n *Node) bool {
 	}
 	return true
 }
+
+// counts are the feeds with the shows and clicks of a table's rows; either may be nil.
+type counts struct{ show, click *Node }
+
+// behind returns the nodes and all nodes on which they depend, in order of construction.
+func behind(g *Graph, nodes []*Node) []*Node {
+	var list []*Node
+	for i, need := range ancestors(g, nodes) {
+		if need {
+			list = append(list, g.nodes[i])
+		}
+	}
+	return list
+}
+
+// passes reports whether an op passes gradients to an input.
+func passes(o op, input int) bool {
+	switch o := o.(type) {
+	case passer:
+		return o.passes(input)
+	case metric:
+		return false
+	case comparer, weigher:
+		return input == 0
+	}
+	return true
+}
+
+// reaches marks the nodes that gradients of n reach, by index.
+func (n *Node) reaches() []bool {
+	reached := make([]bool, len(n.graph.nodes))
+	reached[n.index] = true
+	for i := n.index; i >= 0; i-- {
+		if !reached[i] {
+			continue
+		}
+		for j, in := range n.graph.nodes[i].in {
+			reached[in.index] = reached[in.index] || passes(n.graph.nodes[i].op, j)
+		}
+	}
+	return reached
+}
+
+// trains reports whether gradients of the node would change a parameter.
+func (n *Node) trains() bool {
+	for i, reached := range n.reaches() {
+		v, ok := n.graph.nodes[i].op.(variable)
+		if reached && ok && !v.param.Frozen {
+			return true
+		}
+	}
+	return false
+}
+
+// swapped returns an error for a label that is computed from parameters, which would not be trained: most likely the
+// label and the prediction were exchanged.
+func swapped(o op, in []*Node) error {
+	if _, ok := o.(comparer); !ok || len(in) < 2 || !in[1].trains() {
+		return nil
+	}
+	do := "pass a label that the model computes, such as a teacher's, through Detach"
+	if !in[0].trains() {
+		do = "exchange them"
+	}
+	return fmt.Errorf("it takes a prediction, here %s, and a label, here %s, which gets no gradient and is computed "+
+		"from parameters: %s",
+		in[0].placed(), in[1].placed(), do)
+}
+
+// ancestors marks the nodes and all nodes on which they depend, by index.
+func ancestors(g *Graph, nodes []*Node) []bool {
+	need := make([]bool, len(g.nodes))
+	for _, n := range nodes {
+		need[n.index] = true
+	}
+	for i := len(g.nodes) - 1; i >= 0; i-- {
+		if need[i] {
+			for _, in := range g.nodes[i].in {
+				need[in.index] = true
+			}
+		}
+	}
+	return need
+}
+
+// used reports whether a node has n as an input.
+func (g *Graph) used(n *Node) bool {
+	return slices.ContainsFunc(g.nodes, func(user *Node) bool { return slices.Contains(user.in, n) })
+}

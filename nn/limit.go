@@ -2,14 +2,7 @@ package nn
 
 import (
 	"fmt"
-	"slices"
 )
-
-// limiter is an op with limits on the values of its inputs.
-type limiter interface {
-	// limits returns the limits of node n.
-	limits(n *Node) []limit
-}
 
 // limit is a bound on the values of an op's input. Feeds are checked before the step begins, computed values before the
 // op uses them.
@@ -40,32 +33,6 @@ func labels01(n *Node) limit {
 func probabilities(n *Node, rounding float32) limit {
 	return limit{input: 0, between: &span{-rounding, 1 + rounding, true},
 		why: fmt.Sprintf("no probability between 0 and 1 for %s: pass it through Sigmoid or Softmax", n.label())}
-}
-
-// limit adds a limit on an input of the cell that was added last.
-func (p *plan) limit(c *cell, l limit) {
-	l.at = c.in[l.input]
-	if cast, ok := l.at.node.op.(cast); ok && cast.To == Float32 {
-		l.at = l.at.in[0] // its values are the same
-	}
-	if isFeed(l.at.node) {
-		p.limits = append(p.limits, l)
-		return
-	}
-	last := len(p.cells) - 1
-	p.computed[last] = append(p.computed[last], l)
-}
-
-// check returns an error if values of a feed are out of bounds.
-func (b *feedBatch) check(p *plan, l *limit) error {
-	feed, at := l.at.node, slices.Index(p.feeds, l.at)
-	i, wrong := l.first(b.ids[at], b.wide[at], b.floats[at])
-	if i < 0 {
-		return nil
-	}
-	row, column := position(feed, b.offsets[at], i)
-	return fmt.Errorf("nn: feed %q%s, row %d, column %d%s: %s", feed.name, feed.made, row, column, b.where(at, row),
-		wrong)
 }
 
 // check returns an error if computed values of an op's input are out of bounds.

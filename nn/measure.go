@@ -117,13 +117,7 @@ func (measure) kind() string   { return "measure" }
 func (measure) compares()      {}
 func (measure) backward(*cell) {}
 
-// called is the word by which nodes of an op are named.
-func called(o op) string {
-	if m, ok := o.(measure); ok {
-		return m.Of
-	}
-	return o.kind()
-}
+func (m measure) called() string { return m.Of }
 
 func (m measure) infer(in []*Node) ([]int, error) {
 	f, ok := measures[m.Of]

@@ -2,130 +2,116 @@ package nn
 
 import (
 	"fmt"
-	"sync"
+	"math"
+	"strconv"
+	"strings"
 )
 
-// metric is an op that counts over batches. It has no gradient.
-type metric interface {
-	op
-	// tally returns empty counts of a node for one executor.
-	tally(n *Node) tally
-	// of returns the metric of the counts.
-	of(t tally) float64
+// summed is a tally whose counts add up over executors, as numbers. Integers are exact below 2⁵³.
+type summed interface {
+	tally
+	sums() []float64
+	// set is the inverse of sums, for as many numbers.
+	set(sums []float64)
 }
 
-// ofBatch is a metric of the last batch only.
-type ofBatch interface {
-	metric
-	batchAlone()
-}
-
-// tally is a metric's counts in one executor since the last reset.
-type tally interface {
-	reset()
-	// problem returns what is wrong with the values counted, or nil.
-	problem() error
-}
-
-func forgets(m metric) bool {
-	_, ok := m.(ofBatch)
-	return ok
-}
-
-// sharedCounts are the tallies of executors that count together, the threads of one training. A metric of the batch
-// alone is not shared.
-type sharedCounts struct {
-	sync.Mutex // also guards the tallies
-	tallies    map[*Node]tally
-}
-
-// of returns the tally of a metric for all executors.
-func (s *sharedCounts) of(n *Node, m metric) tally {
-	s.Lock()
-	defer s.Unlock()
-	if s.tallies == nil {
-		s.tallies = map[*Node]tally{}
+// Sums returns the counts of a metric in this executor since [Executor.ResetMetrics]. They can be added, element by
+// element, over executors and processes: [Node.OfSums] computes the metric of the total. All metrics have sums, except
+// those of the last batches.
+func (e *Executor) Sums(metric *Node) ([]float64, error) {
+	t, err := e.tally("Sums", metric)
+	if err != nil {
+		return nil, err
 	}
-	if s.tallies[n] == nil {
-		s.tallies[n] = m.tally(n)
+	if _, err := metric.summed("Sums"); err != nil {
+		return nil, err
 	}
-	return s.tallies[n]
+	return t.(summed).sums(), nil
 }
 
-// forward computes the cell, with the lock of its counts if other executors share them.
-func (c *cell) forward() {
-	if c.shared != nil {
-		c.shared.Lock()
-		defer c.shared.Unlock()
+// OfSums returns the metric computed from sums that were added up (see [Executor.Sums]); NaN if they don't determine
+// it, such as an AUC when all labels are of one class.
+func (n *Node) OfSums(sums []float64) (float64, error) {
+	m, err := n.summed("OfSums")
+	if err != nil {
+		return 0, err
 	}
-	c.node.op.forward(c)
+	t := m.tally(n).(summed)
+	empty := t.sums()
+	if len(sums) != len(empty) {
+		return 0, fmt.Errorf("nn: OfSums: %s has %d sums, it was given %d", n.label(), len(empty), len(sums))
+	}
+	nothing := true
+	for _, s := range sums {
+		nothing = nothing && s == 0
+	}
+	if nothing {
+		return math.NaN(), nil
+	}
+	if t.set(sums); oneClass(m, t) || unknown(t) {
+		return math.NaN(), nil
+	}
+	return m.of(t), nil
 }
 
-// problem returns what is wrong with a metric's counts, or nil.
-func (c *cell) problem() error {
-	if c.shared != nil {
-		c.shared.Lock()
-		defer c.shared.Unlock()
+// SumsLen returns the length of the metric's [Executor.Sums]; 0 if it has none.
+func (n *Node) SumsLen() int {
+	m, err := n.summed("")
+	if err != nil {
+		return 0
 	}
-	if err := c.tally.problem(); err != nil {
-		return fmt.Errorf("nn: %s: %w", c.node.label(), err)
-	}
-	return nil
+	return len(m.tally(n).(summed).sums())
 }
 
-// counts returns the tallies of the fetched metrics.
-func (p *plan) counts() map[*Node]tally {
-	counts := map[*Node]tally{}
-	for _, c := range p.fetched {
-		if c.tally != nil {
-			counts[c.node] = c.tally
+// summed returns the op of a metric whose counts add up.
+func (n *Node) summed(call string) (metric, error) {
+	m, is := n.op.(metric)
+	if is && !forgets(m) {
+		if _, is := m.tally(n).(summed); is {
+			return m, nil
 		}
 	}
-	return counts
+	return nil, fmt.Errorf("nn: %s: %s does not count over batches", call, n.label())
 }
 
-// Histogram is [Executor.Histogram] of an AUC or a BucketError node that was fetched, with the counts of all threads.
-// Without threads the slices are the executor's.
-func (r TrainResult) Histogram(auc *Node) (pos, neg []int64, err error) {
-	t, err := r.tally("Histogram", auc)
-	if err != nil {
-		return nil, nil, err
-	}
-	return histogramOf(auc, t)
+// Counts says whether a node is a metric that counts over batches, so that it has [Executor.Sums].
+func (n *Node) Counts() bool {
+	_, err := n.summed("")
+	return err == nil
 }
 
-// Hits is [Executor.Hits] of a node that was fetched, with the counts of all threads.
-func (r TrainResult) Hits(accuracy *Node) (hit, total int64, err error) {
-	t, err := r.tally("Hits", accuracy)
-	if err != nil {
-		return 0, 0, err
-	}
-	return hitsOf(accuracy, t)
+// falls is a metric whose value falls as a model improves.
+type falls interface{ falls() }
+
+// Falls says whether the node's value falls as a model improves: true for losses, for errors, and for nodes that are
+// not metrics, unless they are declared HigherIsBetter.
+func (n *Node) Falls() bool {
+	_, counts := n.op.(metric)
+	_, errs := n.op.(falls)
+	m, is := n.op.(measure)
+	return !counts && !n.rises || errs || is && measures[m.Of].falls
 }
 
-// Errors is [Executor.Errors] of a node that was fetched, with the sums of all threads.
-func (r TrainResult) Errors(node *Node) (abs, sqr float64, n int64, err error) {
-	t, err := r.tally("Errors", node)
-	if err != nil {
-		return 0, 0, 0, err
+// Label returns the node's label in reports: its name or, for a node without a given name, its kind, such as auc.
+func (n *Node) Label() string {
+	number, auto := strings.CutPrefix(n.name, called(n.op)+"_")
+	if _, err := strconv.Atoi(number); auto && err == nil {
+		return called(n.op)
 	}
-	return errorsOf(node, t)
+	return n.name
 }
 
-func (r TrainResult) tally(method string, n *Node) (tally, error) {
-	if t := r.counts[n]; t != nil {
-		return t, nil
+// HigherIsBetter declares that a higher value of this node is better, and returns the node. It is for metrics of the
+// program's own, such as the mean of a [Custom] node: without it, a lower value of a node that is no metric of this
+// package counts as better. Hooks that keep the best model, stop a job or lower its rate use it, and so do comparisons
+// of jobs. It is an error for a metric of this package of which a lower value is better, such as [MAE], and for a loss
+// that is minimised.
+func (n *Node) HigherIsBetter() *Node {
+	if _, counts := n.op.(metric); counts && n.Falls() {
+		n.graph.fail(fmt.Errorf("nn: %s can't be declared HigherIsBetter%s: a lower value of it is better", n.placed(),
+			here()))
+		return n
 	}
-	if n == nil {
-		return nil, fmt.Errorf("nn: %s: the node is nil", method)
-	}
-	return nil, fmt.Errorf("nn: %s: metric %s was not fetched: name it in TrainOptions.Fetch", method, n.label())
-}
-
-// tally returns an executor's counts for a node of its graph; it may be nil.
-func (e *engine) tally(method string, n *Node) (tally, error) {
-	if n == nil || n.bad || n.graph != e.graph {
-		return nil, fmt.Errorf("nn: %s: the node is not one of the executor's graph", method)
-	}
-	return e.cell(n).tally, nil
+	n.rises = true
+	return n
 }

@@ -117,8 +117,8 @@ func mistakes(g *Graph) []mistake {
 	try(transpose{}, x(2))
 	try(transpose{[]int{0, 1}}, ids(2))
 	for _, name := range slices.Sorted(maps.Keys(functions)) {
-		try(of(name), ids(2))
-		try(of(name), table())
+		try(elementOp(name), ids(2))
+		try(elementOp(name), table())
 	}
 	try(prelu{}, x(2), w(3))
 	try(dice{batchNorm{Epsilon: 1}}, x(2, 3), w(3), w(3), still(3), still(3), w(2))
@@ -230,7 +230,7 @@ func mistakes(g *Graph) []mistake {
 	only(0, 2)
 	try(embeddingPool{Pool: PoolSum}, g.Node("slot"), table(), x(2))
 	only(0, 2)
-	try(of("relu"), g.Node("values"))
+	try(elementOp("relu"), g.Node("values"))
 	try(embeddingSequence{Length: 2}, g.Node("slot"), w(3, 2))
 	try(embeddingSequence{Length: 2}, x(2), table())
 	only(0)

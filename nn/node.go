@@ -2,6 +2,9 @@ package nn
 
 import (
 	"fmt"
+	"path/filepath"
+	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -63,21 +66,6 @@ func (n *Node) Named(name string) *Node {
 	return n
 }
 
-// HigherIsBetter declares that a higher value of this node is better, and returns the node. It is for metrics of the
-// program's own, such as the mean of a [Custom] node: without it, a lower value of a node that is no metric of this
-// package counts as better. Hooks that keep the best model, stop a job or lower its rate use it, and so do comparisons
-// of jobs. It is an error for a metric of this package of which a lower value is better, such as [MAE], and for a loss
-// that is minimised.
-func (n *Node) HigherIsBetter() *Node {
-	if _, counts := n.op.(metric); counts && n.Falls() {
-		n.graph.fail(fmt.Errorf("nn: %s can't be declared HigherIsBetter%s: a lower value of it is better", n.placed(),
-			here()))
-		return n
-	}
-	n.rises = true
-	return n
-}
-
 // String shows name and shape: "fc_0" [N 400].
 func (n *Node) String() string { return fmt.Sprintf("%q %s", n.name, shapeString(n.shape)) }
 
@@ -132,3 +120,64 @@ func product(dims []int) int {
 }
 
 func isLeaf(n *Node) bool { return len(n.in) == 0 }
+
+// origin is the place where a program called this package: program counters, which become a file and a line when an
+// error is printed.
+type origin []uintptr
+
+// here returns the origin of the present call of this package.
+func here() origin {
+	var calls [16]uintptr // more than there are between a program and the node's creation
+	return slices.Clone(origin(calls[:runtime.Callers(2, calls[:])]))
+}
+
+// String returns the file and line for an error, after a blank; "" if no line of the program made the node, as in a
+// loaded model.
+func (o origin) String() string {
+	frames := runtime.CallersFrames(o)
+	for more := len(o) > 0; more; {
+		var f runtime.Frame
+		if f, more = frames.Next(); !strings.HasPrefix(f.Function, packagePath) ||
+			strings.HasSuffix(f.File, "_test.go") {
+			return fmt.Sprintf(" (%s:%d)", filepath.Base(f.File), f.Line)
+		}
+	}
+	return ""
+}
+
+// packagePath begins the names of this package's functions.
+var packagePath = reflect.TypeFor[origin]().PkgPath() + "."
+
+// The largest sizes of one example's part of a value, or a row of a table, and of a dense parameter.
+const (
+	maxExample = 1 << 24
+	maxDense   = 1 << 31
+)
+
+func equalShapes(a, b []int) bool { return slices.Equal(a, b) }
+
+// withRows returns the shape with the number of examples filled in, in the memory of dst.
+func withRows(dst, shape []int, rows int) []int {
+	dst = append(dst[:0], shape...)
+	if len(dst) > 0 && dst[0] == batch {
+		dst[0] = rows
+	}
+	return dst
+}
+
+// isSuffix reports whether a's last dimensions equal b, and are fixed.
+func isSuffix(a, b []int) bool {
+	return len(b) <= len(a) && slices.Equal(a[len(a)-len(b):], b) && !slices.Contains(b, batch)
+}
+
+// bounded returns an error for shapes with more elements than the limit.
+func bounded(dims []int, limit int) error {
+	n := 1
+	for _, d := range dims {
+		if d > limit/n {
+			return fmt.Errorf("shape %s has too many elements, more than %d", shapeString(dims), limit)
+		}
+		n *= max(d, 1)
+	}
+	return nil
+}

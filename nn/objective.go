@@ -3,6 +3,7 @@ package nn
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -77,13 +78,28 @@ func (g *Graph) bound() (*Node, optimizer.Trainer) {
 	return g.objective, g.trainer
 }
 
-// behind returns the nodes and all nodes on which they depend, in order of construction.
-func behind(g *Graph, nodes []*Node) []*Node {
-	var list []*Node
-	for i, need := range ancestors(g, nodes) {
-		if need {
-			list = append(list, g.nodes[i])
+// Prediction returns the node that a loss compares with labels, such as the probabilities of LogLoss: the first trained
+// input of the only such op behind this node. It is nil if there is no such op, or several.
+func (n *Node) Prediction() (pred *Node) {
+	if n == nil || n.bad {
+		return nil
+	}
+	for _, at := range behind(n.graph, []*Node{n}) {
+		switch at.op.(type) {
+		case metric:
+			continue
+		case comparer, difference:
+		default:
+			continue
+		}
+		i := slices.IndexFunc(at.in, (*Node).trains)
+		switch {
+		case i < 0:
+		case pred == nil:
+			pred = at.in[i]
+		case pred != at.in[i]:
+			return nil
 		}
 	}
-	return list
+	return pred
 }

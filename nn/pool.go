@@ -1,5 +1,7 @@
 package nn
 
+import "fmt"
+
 // PoolOptions describe the window of a pooling layer.
 type PoolOptions struct {
 	// Kernel is the window's height and width.
@@ -121,3 +123,118 @@ func (o avgPool) backward(c *cell) {
 
 // covered is the number of elements in a window.
 func covered(rows, cols [2]int) float32 { return float32((rows[1] - rows[0]) * (cols[1] - cols[0])) }
+
+// widest bounds kernels and dilations, so that their product stays in range.
+const widest = 1 << 20
+
+// window is a square that slides over the last two dimensions of [N C H W].
+type window struct {
+	Kernel  int `json:"kernel"`
+	Stride  int `json:"stride"`
+	Padding int `json:"padding"`
+}
+
+// slide returns the shape of x with one element for each position of the window.
+func (w window) slide(x *Node) ([]int, error) {
+	if len(x.shape) != 4 || x.shape[0] != batch {
+		return nil, fmt.Errorf("input %v is not of shape [N C H W]", x)
+	}
+	if w.Kernel <= 0 || w.Stride <= 0 || w.Padding < 0 || w.Padding >= w.Kernel {
+		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are "+
+			"needed",
+			w.Kernel, w.Stride, w.Padding)
+	}
+	shape := []int{batch, x.shape[1], 0, 0}
+	for i := 2; i < 4; i++ {
+		room := x.shape[i] + 2*w.Padding - w.Kernel
+		if room < 0 {
+			return nil, fmt.Errorf("a kernel of %d does not fit into %v with padding %d", w.Kernel, x, w.Padding)
+		}
+		shape[i] = room/w.Stride + 1
+	}
+	return shape, nil
+}
+
+// slide is the movement of a filter along one dimension: the number of its positions, and of the zeros before the
+// dimension.
+type slide struct{ kernel, stride, dilation, before, positions int }
+
+// over returns the slide along a dimension of a size.
+func (s slide) over(size int, same bool) slide {
+	reach := (s.kernel-1)*s.dilation + 1
+	switch {
+	case same:
+		s.positions = (size + s.stride - 1) / s.stride
+		s.before = max(0, (s.positions-1)*s.stride+reach-size) / 2
+		return s
+	case s.kernel == 1:
+		s.before = 0
+	}
+	if room := size + 2*s.before - reach; room >= 0 {
+		s.positions = room/s.stride + 1
+	}
+	return s
+}
+
+// patch calls f for every row of positions of every element of a patch of a group of channels; patches have shape
+// [C·K·K positions]. run is the beginning of the row in the patches, from the beginning of its positions lo … hi in
+// image r of x, stride the distance between them. Positions outside of lo … hi, and rows for which f is not called, are
+// in the padding.
+func (o conv2d) patch(x *cell, r, group int, f func(run, lo, hi, from, stride int)) {
+	channels, height, width := x.shape[1]/o.groups(), x.shape[2], x.shape[3]
+	rows, cols := o.slides(x.shape)
+	image := (r*o.groups() + group) * channels * height * width
+	for d := range channels * rows.kernel * cols.kernel {
+		dx, dy := d%cols.kernel*cols.dilation-cols.before, d/cols.kernel%rows.kernel*rows.dilation-rows.before
+		lo, hi := cols.inside(dx, width)
+		for i := range rows.positions {
+			if row := i*rows.stride + dy; row >= 0 && row < height && lo < hi {
+				channel := d / (rows.kernel * cols.kernel)
+				f((d*rows.positions+i)*cols.positions, lo, hi, image+(channel*height+row)*width+lo*cols.stride+dx,
+					cols.stride)
+			}
+		}
+	}
+}
+
+// inside returns the first position j with 0 ≤ j·stride + dx < size, and the first one after them.
+func (s slide) inside(dx, size int) (lo, hi int) {
+	if dx < 0 {
+		lo = (s.stride - 1 - dx) / s.stride
+	}
+	if size > dx {
+		hi = min(s.positions, (size-1-dx)/s.stride+1)
+	}
+	return lo, max(lo, hi)
+}
+
+// gather copies the patches of a group of image r of x.
+func (o conv2d) gather(patches []float32, x *cell, r, group int) {
+	if o.Padding > 0 || o.Same {
+		clear(patches)
+	}
+	o.patch(x, r, group, func(run, lo, hi, from, stride int) {
+		dst, src := patches[run+lo:run+hi], x.value[from:]
+		if stride == 1 {
+			copy(dst, src)
+			return
+		}
+		for i := range dst {
+			dst[i] = src[i*stride]
+		}
+	})
+}
+
+// spread adds patches to the gradient of a group of image r of x: the reverse of gather.
+func (o conv2d) spread(patches []float32, x *cell, r, group int) {
+	o.patch(x, r, group, func(run, lo, hi, from, stride int) {
+		src, dst := patches[run+lo:run+hi], x.grad[from:]
+		if stride == 1 {
+			addTo(dst[:len(src)], src)
+			return
+		}
+		for i, v := range src {
+			dst[i*stride] += v
+		}
+	})
+}

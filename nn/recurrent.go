@@ -181,3 +181,102 @@ func (s scan) backward(unit recurrent) {
 		kernels.SumRows(b.grad, s.own, b.adds())
 	}
 }
+
+// GRUOptions describe a gated recurrent unit.
+type GRUOptions = RecurrentOptions
+
+// GRU reads the positions of x, of shape [N L D], one after the other, with a state h of size numbers that begins at 0
+// (Cho et al., 2014, with the reset gate after the product, as in cuDNN, PyTorch and Keras):
+//
+//	r, z = Sigmoid(x·Wr + br + h·Ur + cr), Sigmoid(x·Wz + bz + h·Uz + cz)
+//	h'   = (1−z)·Tanh(x·Wn + bn + r·(h·Un + cn)) + z·h
+//
+// The result y is the state after each position, of shape [N L size]; Slice(y, 1, L-1, L) is the last state. W of shape
+// [D 3·size] and U of shape [size 3·size] have the columns of r, z and n, in this order.
+func GRU(x *Node, size int, o GRUOptions) *Node { return o.recur(gru{}, x, size) }
+
+type gru struct{}
+
+func (gru) kind() string                      { return "gru" }
+func (gru) passes(input int) bool             { return input < 3 }
+func (gru) gates() int                        { return 3 }
+func (u gru) infer(in []*Node) ([]int, error) { return stateOf(u, in) }
+func (u gru) forward(c *cell)                 { scanOf(u, c).forward(u) }
+func (u gru) backward(c *cell)                { scanOf(u, c).backward(u) }
+
+func (gru) step(p instant) {
+	h := len(p.now)
+	kernels.Add(p.gate[:2*h], p.x[:2*h], p.own[:2*h])
+	kernels.Sigmoid(p.gate[:2*h], p.gate[:2*h])
+	r, z, n := p.gate[:h], p.gate[h:2*h], p.gate[2*h:]
+	kernels.Mul(n, r, p.own[2*h:])
+	kernels.Add(n, n, p.x[2*h:])
+	kernels.Tanh(n, n)
+	for j, v := range n {
+		p.now[j] = v + z[j]*(p.old[j]-v)
+	}
+}
+
+func (gru) grad(p instant) {
+	h := len(p.down)
+	r, z, n := p.gate[:h], p.gate[h:2*h], p.gate[2*h:]
+	dr, dz, own, old, up := p.own[:h], p.own[h:2*h], p.own[2*h:], p.old, p.up
+	for j, d := range p.down {
+		up[j] = d * z[j]
+		dn := d * (1 - z[j]) * (1 - n[j]*n[j])
+		dz[j] = d * (old[j] - n[j]) * z[j] * (1 - z[j])
+		dr[j] = dn * own[j] * r[j] * (1 - r[j])
+		own[j] = dn * r[j]
+		n[j] = dn
+	}
+	copy(p.gate[:2*h], p.own)
+}
+
+// LSTM is [GRU] with a memory m beside the state h (Hochreiter and Schmidhuber, 1997, with a forget gate):
+//
+//	i, f, o = Sigmoid(x·W + b + h·U + c), each with columns of its own
+//	m'      = f·m + i·Tanh(x·Wg + bg + h·Ug + cg)
+//	h'      = o·Tanh(m')
+//
+// The result is the state after each position, of shape [N L size]. W of shape [D 4·size] and U of shape [size 4·size]
+// have the columns of i, f, g and o, in this order, as in PyTorch and Keras.
+func LSTM(x *Node, size int, o RecurrentOptions) *Node { return o.recur(lstm{}, x, size) }
+
+type lstm struct{}
+
+func (lstm) kind() string                      { return "lstm" }
+func (lstm) passes(input int) bool             { return input < 3 }
+func (lstm) gates() int                        { return 4 }
+func (u lstm) infer(in []*Node) ([]int, error) { return stateOf(u, in) }
+func (u lstm) forward(c *cell)                 { scanOf(u, c).forward(u) }
+func (u lstm) backward(c *cell)                { scanOf(u, c).backward(u) }
+
+// step stores Tanh(m') for grad.
+func (lstm) step(p instant) {
+	h := len(p.now)
+	kernels.Add(p.gate, p.x, p.own)
+	in, g, out := p.gate[:h], p.gate[2*h:3*h], p.gate[3*h:]
+	kernels.Sigmoid(p.gate[:2*h], p.gate[:2*h])
+	kernels.Tanh(g, g)
+	kernels.Sigmoid(out, out)
+	kernels.Mul(p.next, p.gate[h:2*h], p.memory)
+	kernels.AddMul(p.next, in, g)
+	kernels.Tanh(p.own[:h], p.next)
+	kernels.Mul(p.now, out, p.own[:h])
+}
+
+func (lstm) grad(p instant) {
+	h := len(p.down)
+	in, forget, g, out := p.gate[:h], p.gate[h:2*h], p.gate[2*h:3*h], p.gate[3*h:]
+	for j, d := range p.down {
+		m := p.own[j] // Tanh(m')
+		dm := p.dMemory[j] + d*out[j]*(1-m*m)
+		p.dMemory[j] = dm * forget[j]
+		p.own[j] = dm * g[j] * in[j] * (1 - in[j])
+		p.own[h+j] = dm * p.memory[j] * forget[j] * (1 - forget[j])
+		p.own[2*h+j] = dm * in[j] * (1 - g[j]*g[j])
+		p.own[3*h+j] = d * m * out[j] * (1 - out[j])
+	}
+	clear(p.up)
+	copy(p.gate, p.own)
+}

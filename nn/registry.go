@@ -1,17 +1,5 @@
 package nn
 
-import (
-	"bytes"
-	"encoding/json"
-	"fmt"
-)
-
-// recipe makes an op from its attributes in a saved graph, and has the number of its inputs.
-type recipe struct {
-	make     func(attrs json.RawMessage) (op, error)
-	min, max int
-}
-
 // recipes are the ops that a saved graph may contain, by kind. Kinds are frozen: saved models use them.
 var recipes = map[string]recipe{
 	"input":                            {decode[feed], 0, 0},
@@ -106,18 +94,6 @@ var recipes = map[string]recipe{
 	"custom":                           {decodeCustom, 1, maxInputs},
 }
 
-const maxInputs = 1 << 20
-
-// bare is the recipe of an op without attributes.
-func bare(o op, inputs int) recipe {
-	return recipe{func(attrs json.RawMessage) (op, error) {
-		if len(attrs) > 0 {
-			return nil, fmt.Errorf("attributes %s: it has none", attrs)
-		}
-		return o, nil
-	}, inputs, inputs}
-}
-
 func activationOf(name string) recipe {
 	return functions.recipe(name, 1, func(f formula) op { return activation{function{formula: f}} })
 }
@@ -132,17 +108,4 @@ func differenceOf(name string) recipe {
 
 func labelledOf(name string) recipe {
 	return labelFormulas.recipe(name, 2, func(f formula) op { return labelled{f} })
-}
-
-func decode[T op](attrs json.RawMessage) (op, error) {
-	var o T
-	if len(attrs) == 0 {
-		return o, nil
-	}
-	d := json.NewDecoder(bytes.NewReader(attrs))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&o); err != nil {
-		return nil, fmt.Errorf("attributes: %w", err)
-	}
-	return o, nil
 }

@@ -149,3 +149,91 @@ func (e *engine) end(ctx context.Context) error {
 	}
 	return nil
 }
+
+// denseSetter is a trainer that stores values which training computes without gradients.
+type denseSetter interface {
+	SetDense(name string, w []float32) error
+}
+
+// move updates element i of a moving average, a frozen parameter, with one more value. The executor changes a copy
+// until a trainer has taken it.
+func (c *cell) move(i int, v, momentum float32) {
+	if !c.news {
+		c.moved = append(c.moved[:0], c.value...)
+		c.value, c.news = c.moved, true
+	}
+	c.moved[i] = c.moved[i]*momentum + v*(1-momentum)
+}
+
+// publish passes the moving averages of a step to a trainer that stores them, whose sessions return what was last set:
+// by other executors, by a meeting of all workers, or by a load.
+func (e *engine) publish() error {
+	_, trainer := e.graph.bound()
+	s, ok := trainer.(denseSetter)
+	if !ok {
+		return nil
+	}
+	for _, c := range e.cells {
+		if c == nil || !c.news {
+			continue
+		}
+		if err := s.SetDense(c.param.Name, c.moved); err != nil {
+			return err
+		}
+		copy(c.param.W, c.moved)
+		c.value, c.news = c.param.W, false
+	}
+	return nil
+}
+
+// key is the seed of a node's draws in the step. The first thread of worker 0 has the keys of a process alone.
+func (t turn) key(n *Node) uint64 {
+	key := optimizer.Key(n.graph.seed+t.number-1, n.name)
+	if who := uint64(t.worker)<<32 | uint64(t.thread); who > 0 {
+		key = mix(key ^ mix(who))
+	}
+	return key
+}
+
+// turns are the last steps of the threads that have trained a graph, by thread and number of threads.
+type turns map[[2]int]turn
+
+// turn returns the next step of a thread. Executors that train as the same thread share its count.
+func (g *Graph) turn(thread, threads int) turn {
+	seat := [2]int{thread, max(threads, 1)}
+	g.mu.Lock()
+	last, ok := g.turns[seat]
+	g.mu.Unlock()
+	if !ok {
+		last = g.begun(thread, threads)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now, ok := g.turns[seat]; ok {
+		last = now
+	}
+	last.number++
+	if g.turns == nil {
+		g.turns = turns{}
+	}
+	g.turns[seat] = last
+	return last
+}
+
+// begun returns the last step of a thread that has made none in this process: the trainer's count, and at least the
+// steps made with other numbers of threads.
+func (g *Graph) begun(thread, threads int) turn {
+	last := turn{thread: thread}
+	_, trainer := g.bound()
+	if c, ok := trainer.(optimizer.Counter); ok {
+		last.worker, last.number = c.Made(thread, threads)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for seat, t := range g.turns {
+		if seat[1] != max(threads, 1) {
+			last.number = max(last.number, t.number)
+		}
+	}
+	return last
+}

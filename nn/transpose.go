@@ -2,6 +2,7 @@ package nn
 
 import (
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -95,3 +96,104 @@ func (t transpose) backward(c *cell) {
 		}
 	})
 }
+
+// Reshape gives every example of x other dimensions of the same size, in row-major order: of x with shape [N 1 28 28],
+// Reshape(x, 784) has shape [N 784]. A node without examples, such as a parameter, is given its whole new shape.
+func Reshape(x *Node, dims ...int) *Node { return apply("", reshape{slices.Clone(dims)}, x) }
+
+type reshape struct {
+	Dims []int `json:"dims"`
+}
+
+func (reshape) kind() string  { return "reshape" }
+func (reshape) byExample()    {}
+func (reshape) overwritable() {}
+func (reshape) inPlace()      {}
+
+func (r reshape) infer(in []*Node) ([]int, error) {
+	x := in[0]
+	size, shape := x.perExample(), append([]int{batch}, r.Dims...)
+	if x.shape[0] != batch {
+		size, shape = product(x.shape), r.Dims
+	}
+	for _, d := range r.Dims {
+		if d <= 0 {
+			return nil, fmt.Errorf("dimension %d of %v is not positive (the batch is left out)", d, r.Dims)
+		}
+	}
+	if product(r.Dims) != size || len(shape) == 0 {
+		return nil, fmt.Errorf("input %v has %d numbers an example, %v has %d", x, size, r.Dims, product(r.Dims))
+	}
+	return shape, wantFloat(in)
+}
+
+func (reshape) forward(c *cell) { copy(c.value, c.in[0].value) }
+
+func (reshape) backward(c *cell) { pass(c.in[0], c.grad) }
+
+// Cast is x with elements of another type, of the same shape; x itself when they are of that type already. Int64
+// becomes the nearest float32, which is the same number up to 2²⁴; float32 is cut to whole numbers, towards 0, and has
+// to be one that int64 can hold. No gradient passes. An embedding can't look up the result of a Cast: its ids are fed,
+// since the rows of a step are pulled before anything is computed.
+func Cast(x *Node, to DType) *Node {
+	if x != nil && !x.bad && !varies(x) && !isTable(x) && to == x.dtype() {
+		return x
+	}
+	return apply("", cast{to}, x)
+}
+
+type cast struct {
+	To DType `json:"to"`
+}
+
+func (cast) kind() string { return "cast" }
+
+func (o cast) infer(in []*Node) ([]int, error) {
+	x := in[0]
+	switch {
+	case o.To != Float32 && o.To != Int64:
+		return nil, fmt.Errorf("input %v can't become %q; want float32 or int64", x, o.To)
+	case varies(x) || isTable(x):
+		return nil, fmt.Errorf("input %v has no elements to cast: it is looked up with an embedding", x)
+	case o.To == x.dtype():
+		return nil, fmt.Errorf("input %v is %s already", x, o.To)
+	}
+	return x.shape, nil
+}
+
+// limits are those of int64, for a cast to it.
+func (o cast) limits(*Node) []limit {
+	if o.To == Float32 {
+		return nil
+	}
+	return []limit{{between: &span{-1 << 63, math.Nextafter32(1<<63, 0), false}, why: "no number that int64 can hold"}}
+}
+
+func (o cast) forward(c *cell) {
+	x := c.in[0]
+	if o.To == Int64 {
+		for i, v := range x.value {
+			c.ids[i] = int64(v)
+		}
+		return
+	}
+	for i, id := range x.ids {
+		c.value[i] = float32(id)
+	}
+}
+
+func (cast) backward(*cell)  {}
+func (cast) passes(int) bool { return false }
+func (o cast) dtype() DType  { return o.To }
+
+// Detach is x without a gradient: x and its inputs are not trained through it. So a label may come from the model
+// itself, such as a teacher's output. Rows that are looked up only for detached values are read as in an evaluation.
+func Detach(x *Node) *Node { return apply("", detach{}, x) }
+
+type detach struct{}
+
+func (detach) kind() string                    { return "detach" }
+func (detach) infer(in []*Node) ([]int, error) { return in[0].shape, wantFloat(in) }
+func (detach) forward(c *cell)                 { copy(c.value, c.in[0].value) }
+func (detach) backward(*cell)                  {}
+func (detach) passes(int) bool                 { return false }
