@@ -28,7 +28,7 @@ type ConvOptions struct {
 	Groups int
 	// Act is applied to the result; nil means nothing.
 	Act func(*Node) *Node
-	// Init gives the filters' initial values; nil means KaimingNormal.
+	// Init gives the filters' initial values; nil means Kaiming{Normal: true}.
 	Init optimizer.Initializer
 	// BiasInit gives the bias' initial values; nil means zero.
 	BiasInit optimizer.Initializer
@@ -101,7 +101,7 @@ func (o ConvOptions) params(kind string, x *Node, channels, filters int) (name s
 		width = o.Kernel
 	}
 	if init == nil {
-		init = KaimingNormal{}
+		init = Kaiming{Normal: true}
 	}
 	in = []*Node{x, g.dense(name+".w_0", []int{filters, channels / max(1, o.Groups), o.Kernel, width}, init, false)}
 	if !o.NoBias {

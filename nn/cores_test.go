@@ -204,7 +204,7 @@ func TestThreadsShareCores(t *testing.T) {
 func TestCoresScore(t *testing.T) {
 	onCores(t, 1)
 	n := newToy(7)
-	f, err := Freeze(n.pred)
+	f, err := Inference(n.pred).Freeze()
 	if err != nil {
 		t.Fatal(err)
 	}

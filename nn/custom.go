@@ -23,7 +23,7 @@ type Op interface {
 }
 
 // BatchOp is an Op whose value for an example also depends on the other examples of the batch. It is called with whole
-// batches; [Freeze] refuses it.
+// batches; [InferenceModel.Freeze] refuses it.
 type BatchOp interface {
 	Op
 	OfBatch()

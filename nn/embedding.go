@@ -21,7 +21,7 @@ type EmbeddingOptions struct {
 	// PaddingIdx is the padding id: it reads as zeros, is never trained, and may be outside the height. nil means none;
 	// new(int64(0)) pads with 0.
 	PaddingIdx *int64
-	// Init gives a row its values before its first update; nil means XavierUniform for a table with a height, and ±0.05
+	// Init gives a row its values before its first update; nil means Xavier for a table with a height, and ±0.05
 	// uniform for an open one.
 	Init optimizer.Initializer
 	// Entry decides which ids get a row; the zero value lets all in.

@@ -20,7 +20,7 @@ func Example() {
 		Name: "SparseFeatFactors", Height: 1000001, Dim: 10, Init: optimizer.Uniform{Low: -0.05, High: 0.05}})
 	h = nn.Concat(h, dense)
 	for range 3 {
-		h = nn.Linear(h, 400, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanInNormal{}})
+		h = nn.Linear(h, 400, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanIn{Normal: true}})
 	}
 	deep, wide := nn.Linear(h, 1, nn.LinearOptions{}), nn.Linear(dense, 1, nn.LinearOptions{})
 	pred := nn.Sigmoid(nn.Add(deep, wide))

@@ -13,7 +13,7 @@ import (
 // Frozen computes outputs of a graph with the weights that the graph has now, for any number of goroutines at once.
 // Package nn/serve computes scores with it.
 //
-//	f, err := nn.Freeze(pred)
+//	f, err := nn.Inference(pred).Freeze()
 //	c := f.NewCall() // for one goroutine at a time
 //	err = c.Read(feeds)
 //	out, err := c.Compute(ctx)
@@ -27,18 +27,18 @@ type Frozen struct {
 // Freeze prepares to compute outputs that depend on each example alone, so that a row has the same values whatever rows
 // are beside it; others are an error. If no trainer is bound to the graph, training it later changes copies of its
 // parameters.
-func Freeze(outputs ...*Node) (*Frozen, error) {
-	if err := checkOutputs("Freeze", outputs); err != nil {
+func (m InferenceModel) Freeze() (*Frozen, error) {
+	if err := m.check(); err != nil {
 		return nil, err
 	}
-	for _, n := range outputs {
+	for _, n := range m.outputs {
 		if err := ofExample(n); err != nil {
 			return nil, fmt.Errorf("nn: Freeze: %w", err)
 		}
 	}
-	g := outputs[0].graph
-	nodes := behind(g, outputs)
-	return &Frozen{slices.Clone(outputs), feedsOf(nodes), packedWeightsOf(nodes), g.lend()}, nil
+	g := m.outputs[0].graph
+	nodes := behind(g, m.outputs)
+	return &Frozen{m.outputs, feedsOf(nodes), packedWeightsOf(nodes), g.lend()}, nil
 }
 
 // Feeds are the feeds that the outputs need.

@@ -120,7 +120,7 @@ func TestEveryOpIsOfItsRow(t *testing.T) {
 			for i, a := range c.args {
 				nodes[i] = a.node(g, feeds, fmt.Sprintf("in%d", i), a.draw(uint32(40+i)))
 			}
-			f, err := Freeze(c.build(nodes))
+			f, err := Inference(c.build(nodes)).Freeze()
 			if err != nil || len(feeds) == 0 {
 				return
 			}
@@ -145,7 +145,7 @@ func TestFreezeRefuses(t *testing.T) {
 		"depend on the rows beside it":   {Subtract(x, Mean(x))},
 		"not a node of the graph of \"x": {x, NewGraph(1).Input("y")},
 	} {
-		if _, err := Freeze(outputs...); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Inference(outputs...).Freeze(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}

@@ -54,20 +54,17 @@ func (m InferenceModel) Params() []*optimizer.Param {
 	return paramsOf(behind(m.outputs[0].graph, m.outputs))
 }
 
-func (m InferenceModel) check() error { return checkOutputs("Inference", m.outputs) }
-
-// checkOutputs returns an error unless all outputs are valid nodes of one graph.
-func checkOutputs(call string, outputs []*Node) error {
-	if len(outputs) == 0 || outputs[0] == nil {
-		return fmt.Errorf("nn: %s: no outputs", call)
+func (m InferenceModel) check() error {
+	if len(m.outputs) == 0 || m.outputs[0] == nil {
+		return errors.New("nn: Inference: no outputs")
 	}
-	g := outputs[0].graph
+	g := m.outputs[0].graph
 	if err := g.Err(); err != nil {
 		return err
 	}
-	for _, n := range outputs {
+	for _, n := range m.outputs {
 		if n == nil || n.bad || n.graph != g {
-			return fmt.Errorf("nn: %s: output %v is not a node of the graph of %s", call, n, outputs[0].placed())
+			return fmt.Errorf("nn: Inference: output %v is not a node of the graph of %s", n, m.outputs[0].placed())
 		}
 	}
 	return nil

@@ -17,15 +17,15 @@ func TestInitializers(t *testing.T) {
 		shape []int
 		want  optimizer.Initializer
 	}{
-		{XavierUniform{}, []int{300, 100}, u(math.Sqrt(6.0 / 400))},
-		{XavierNormal{}, []int{300, 100}, n(math.Sqrt(2.0 / 400))},
-		{KaimingUniform{}, []int{300, 100}, u(math.Sqrt(6.0 / 300))},
-		{KaimingNormal{}, []int{300, 100}, n(math.Sqrt(2.0 / 300))},
-		{FanInUniform{}, []int{300, 100}, u(math.Sqrt(1.0 / 300))},
-		{FanInNormal{}, []int{300, 100}, n(math.Sqrt(1.0 / 300))},
-		{XavierUniform{}, []int{16, 6, 5, 5}, u(math.Sqrt(6.0 / (150 + 400)))},
-		{KaimingNormal{}, []int{16, 6, 5, 5}, n(math.Sqrt(2.0 / 150))},
-		{XavierUniform{}, []int{50}, u(math.Sqrt(6.0 / 100))},
+		{Xavier{}, []int{300, 100}, u(math.Sqrt(6.0 / 400))},
+		{Xavier{Normal: true}, []int{300, 100}, n(math.Sqrt(2.0 / 400))},
+		{Kaiming{}, []int{300, 100}, u(math.Sqrt(6.0 / 300))},
+		{Kaiming{Normal: true}, []int{300, 100}, n(math.Sqrt(2.0 / 300))},
+		{FanIn{}, []int{300, 100}, u(math.Sqrt(1.0 / 300))},
+		{FanIn{Normal: true}, []int{300, 100}, n(math.Sqrt(1.0 / 300))},
+		{Xavier{}, []int{16, 6, 5, 5}, u(math.Sqrt(6.0 / (150 + 400)))},
+		{Kaiming{Normal: true}, []int{16, 6, 5, 5}, n(math.Sqrt(2.0 / 150))},
+		{Xavier{}, []int{50}, u(math.Sqrt(6.0 / 100))},
 		{optimizer.Constant{Value: 3}, []int{300, 100}, optimizer.Constant{Value: 3}},
 		{nil, []int{3}, nil},
 	}
@@ -44,7 +44,7 @@ func TestInitializersByPointer(t *testing.T) {
 		Linear(g.Input("x", 3), 2, LinearOptions{Name: "fc", Init: init})
 		return g.Params()[0].Check()
 	}
-	if err := check(&XavierNormal{}); err != nil {
+	if err := check(&Xavier{Normal: true}); err != nil {
 		t.Error(err)
 	}
 	if err := check(&optimizer.Normal{Std: 1}); err == nil || !strings.Contains(err.Error(), `"fc.w_0": *optimizer.Normal is a pointer`) {
@@ -54,7 +54,7 @@ func TestInitializersByPointer(t *testing.T) {
 
 // TestInitializersFill: used by themselves they treat what they fill as a vector.
 func TestInitializersFill(t *testing.T) {
-	for _, init := range []shaped{XavierUniform{}, XavierNormal{}, KaimingUniform{}, KaimingNormal{}, FanInNormal{}, FanInUniform{}} {
+	for _, init := range []shaped{Xavier{}, Xavier{Normal: true}, Kaiming{}, Kaiming{Normal: true}, FanIn{Normal: true}, FanIn{}} {
 		got, want := make([]float32, 9), make([]float32, 9)
 		init.Fill(got, 5)
 		init.resolve([]int{9}).Fill(want, 5)
@@ -70,7 +70,7 @@ func TestDefaultInit(t *testing.T) {
 	Linear(g.Input("x", 10), 20, LinearOptions{Name: "fc"})
 	Embedding(g.IDs("a"), EmbeddingOptions{Name: "high", Height: 10, Dim: 20})
 	Embedding(g.IDs("b"), EmbeddingOptions{Name: "open", Dim: 20})
-	xavier := XavierUniform{}.resolve([]int{10, 20})
+	xavier := Xavier{}.resolve([]int{10, 20})
 	for name, want := range map[string]optimizer.Initializer{
 		"fc.w_0": xavier, "fc.b_0": nil, "high": xavier, "open": optimizer.Uniform{Low: -0.05, High: 0.05},
 	} {

@@ -139,7 +139,7 @@ type variable struct {
 type ParameterOptions struct {
 	// Name is the parameter's name; empty means create_parameter_0.w_0 and so on.
 	Name string
-	// Init gives the initial values; nil means XavierUniform.
+	// Init gives the initial values; nil means Xavier.
 	Init optimizer.Initializer
 	// Frozen keeps the initial values: no rule changes them.
 	Frozen bool

@@ -14,7 +14,7 @@ type LinearOptions struct {
 	Name string
 	// Act is applied to the result, such as ReLU; nil means nothing.
 	Act func(*Node) *Node
-	// Init gives the weights' initial values; nil means XavierUniform.
+	// Init gives the weights' initial values; nil means Xavier.
 	Init optimizer.Initializer
 	// BiasInit gives the bias' initial values; nil means zero.
 	BiasInit optimizer.Initializer

@@ -98,11 +98,11 @@ func TestInBatchSoftmaxMixes(t *testing.T) {
 	item := Embedding(ids, EmbeddingOptions{Name: "items", Dim: 3})
 	loss := InBatchSoftmax(user, item, InBatchOptions{IDs: ids})
 	for _, n := range []*Node{loss, Subtract(loss, Mean(loss))} {
-		if _, err := Freeze(user, n); err == nil || !strings.Contains(err.Error(), "depend on the rows beside it") {
+		if _, err := Inference(user, n).Freeze(); err == nil || !strings.Contains(err.Error(), "depend on the rows beside it") {
 			t.Errorf("%v: %v", n, err)
 		}
 	}
-	if _, err := Freeze(user); err != nil {
+	if _, err := Inference(user).Freeze(); err != nil {
 		t.Error(err)
 	}
 	minimise(t, Mean(loss), 0.1)

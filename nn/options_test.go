@@ -108,6 +108,7 @@ var options = []struct {
 	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainFrom)},
 	{Progress{Out: &written[0]}, Progress{Out: &written[0], Total: -1, Every: -1, Steps: -1}, progress(trainThreads)},
 
+	{Xavier{}, Xavier{Normal: true}, begins}, {Kaiming{}, Kaiming{Normal: true}, begins}, {FanIn{}, FanIn{Normal: true}, begins},
 	{UniformSampler{Classes: 5}, UniformSampler{Classes: 50}, draws},
 	{LogUniformSampler{Classes: 5}, LogUniformSampler{Classes: 50}, draws},
 }
@@ -146,6 +147,13 @@ func TestEveryOptionActs(t *testing.T) {
 			t.Errorf("%s: no row of options shows that it acts", name)
 		}
 	}
+}
+
+// begins are weights that begin as an initializer says.
+func begins(_ *testing.T, o any) string {
+	w := make([]float32, 3)
+	o.(optimizer.Initializer).Fill(w, 1)
+	return fmt.Sprint(w)
 }
 
 // exportedFields are the fields, as Type.Field, of the structs that the package exports, from its source.

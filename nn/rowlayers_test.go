@@ -38,7 +38,7 @@ func TestLayersAreOfTheirRow(t *testing.T) {
 					delete(feeds, feed)
 				}
 			}
-			f, err := Freeze(out)
+			f, err := Inference(out).Freeze()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -23,15 +23,15 @@ func newModel(seed uint64, dim int, layers ...int) model {
 
 	first := nn.Add(
 		nn.Reshape(nn.Sum(weights, 1), 1),
-		nn.Linear(numbers, 1, nn.LinearOptions{Init: nn.FanInNormal{}}))
+		nn.Linear(numbers, 1, nn.LinearOptions{Init: nn.FanIn{Normal: true}}))
 	second := crosses(
 		nn.Reshape(vectors, fields, dim), numbers,
 		g.Parameter(nn.ParameterOptions{Name: "DenseFeatFactors", Init: small}, numeric, dim))
 	deep := nn.Concat(vectors, numbers)
 	for _, size := range layers {
-		deep = nn.Linear(deep, size, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanInNormal{}})
+		deep = nn.Linear(deep, size, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanIn{Normal: true}})
 	}
-	deep = nn.Linear(deep, 1, nn.LinearOptions{Init: nn.FanInNormal{}})
+	deep = nn.Linear(deep, 1, nn.LinearOptions{Init: nn.FanIn{Normal: true}})
 	return model{nn.Sigmoid(nn.Add(nn.Add(first, second), deep)), g.Input("label", 1)}
 }
 

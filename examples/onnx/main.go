@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/nn/onnx"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 func main() {

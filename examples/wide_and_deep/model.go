@@ -21,10 +21,10 @@ func newModel(c *config, categories int) model {
 		Init: optimizer.Uniform{Low: -c.initRange, High: c.initRange}})
 	deep := nn.Concat(embedded, numbers)
 	for _, size := range c.layers {
-		deep = nn.Linear(deep, size, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanInNormal{}})
+		deep = nn.Linear(deep, size, nn.LinearOptions{Act: nn.ReLU, Init: nn.FanIn{Normal: true}})
 	}
-	deep = nn.Linear(deep, 1, nn.LinearOptions{Init: nn.FanInNormal{}})
-	wide := nn.Linear(numbers, 1, nn.LinearOptions{Init: nn.FanInNormal{}})
+	deep = nn.Linear(deep, 1, nn.LinearOptions{Init: nn.FanIn{Normal: true}})
+	wide := nn.Linear(numbers, 1, nn.LinearOptions{Init: nn.FanIn{Normal: true}})
 
 	pred := nn.Sigmoid(nn.Add(wide, deep))
 	return model{graph: g, pred: pred, loss: nn.Mean(nn.LogLoss(pred, label)), score: nn.AUC(pred, label).Named("AUC")}

@@ -274,7 +274,7 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 			"Outputs are")
 	}
 	var err error
-	if r.frozen, err = nn.Freeze(r.outputs...); err != nil {
+	if r.frozen, err = nn.Inference(r.outputs...).Freeze(); err != nil {
 		return nil, fmt.Errorf("serve: scorer: %w: name others in ScorerOptions.Outputs", err)
 	}
 	r.feeds = r.frozen.Feeds()
