@@ -53,9 +53,6 @@ func Attention(query, key, value *Node, o AttentionOptions) *Node {
 	return Linear(all, o.Size, LinearOptions{Name: o.Name + ".out", PerPosition: true})
 }
 
-// missing reports whether a node is nil or invalid.
-func missing(x *Node) bool { return x == nil || x.bad }
-
 // fit sets defaults and returns an error for options that do not fit the inputs.
 func (o *AttentionOptions) fit(in []*Node) error {
 	for _, x := range in {

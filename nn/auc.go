@@ -359,7 +359,7 @@ func (bucketError) kind() string { return "bucket_error" }
 func (bucketError) of(t tally) float64 { return t.(*Histogram).BucketError() }
 func (b bucketError) forward(c *cell)  { c.value[0] = float32(b.of(c.countScores())) }
 
-func (bucketError) falls() {}
+func (bucketError) falls() bool { return true }
 
 // sums returns the positive counts, the negative counts, and the number of scores that were NaN.
 func (h *Histogram) sums() []float64 {

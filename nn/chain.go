@@ -54,8 +54,6 @@ func divisible(c *cell) bool {
 	})
 }
 
-func batched(n *Node) bool { return len(n.shape) > 0 && n.shape[0] == batch }
-
 // add appends a cell to a chain.
 func (s *chain) add(c *cell) {
 	one := &chain{cells: []*cell{c}}

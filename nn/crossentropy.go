@@ -44,8 +44,6 @@ func classLimit(n *Node) limit {
 	return limit{input: 1, below: int64(last(n.in[0].shape)), why: fmt.Sprintf("the classes of %s", n.in[0].placed())}
 }
 
-func last(shape []int) int { return shape[len(shape)-1] }
-
 // perLabel is the shape of a loss with one number for each label, [N 1].
 func perLabel(pred, label *Node) ([]int, error) {
 	if err := wantFloat([]*Node{pred}); err != nil {

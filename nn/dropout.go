@@ -60,13 +60,4 @@ func (d dropout) draw(factors []float32, key uint64, at int) {
 	}
 }
 
-// mix is the finaliser of splitmix64.
-func mix(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 func (dropout) backward(c *cell) { addProduct(c.in[0], c.grad, c.scratch(len(c.grad))) }

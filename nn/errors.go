@@ -75,7 +75,7 @@ func errorsOf(node *Node, t tally) (abs, sqr float64, n int64, err error) {
 	return m.abs, m.sqr, m.n, nil
 }
 
-func (meanError) falls() {}
+func (meanError) falls() bool { return true }
 
 func (m *misses) sums() []float64 { return []float64{m.abs, m.sqr, float64(m.n)} }
 

@@ -233,15 +233,6 @@ func (d DType) tensor() tensor.Dtype {
 	return tensor.Int64
 }
 
-// position returns the row and column of the i-th id of a feed.
-func position(n *Node, offsets []int64, i int) (row, column int) {
-	if varies(n) {
-		row, _ = slices.BinarySearch(offsets, int64(i+1))
-		return row - 1, i - int(offsets[row-1])
-	}
-	return i / n.perExample(), i % n.perExample()
-}
-
 // collect collects the ids of each table, lookup after lookup, and makes them unique.
 func (b *feedBatch) collect(e *engine, p *plan) {
 	for len(b.tables) < len(e.held.tables) {

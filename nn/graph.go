@@ -51,32 +51,6 @@ func (g *Graph) Err() error {
 // other node.
 func (g *Graph) Node(name string) *Node { return g.named[name] }
 
-// Inputs lists the feeds in the order they were declared.
-func (g *Graph) Inputs() []*Node { return feedsOf(g.nodes) }
-
-func feedsOf(nodes []*Node) []*Node {
-	var in []*Node
-	for _, n := range nodes {
-		if _, ok := n.op.(feed); ok {
-			in = append(in, n)
-		}
-	}
-	return in
-}
-
-// Params lists the parameters of the whole graph in order of construction.
-func (g *Graph) Params() []*optimizer.Param { return paramsOf(g.nodes) }
-
-func paramsOf(nodes []*Node) []*optimizer.Param {
-	var params []*optimizer.Param
-	for _, n := range nodes {
-		if v, ok := n.op.(variable); ok {
-			params = append(params, v.param)
-		}
-	}
-	return params
-}
-
 func (g *Graph) fail(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -8,20 +8,6 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// DType is the element type of a node.
-type DType string
-
-// The types of feeds, and results of [Cast]. All other values are float32.
-const (
-	Float32 DType = "float32"
-	Int64   DType = "int64"
-
-	slots DType = "slot" // int64, of varying length
-	// slotValues are float32, of varying length
-	slotValues DType = "slot_values"
-	wideIDs    DType = "uint64" // another type for ids in feeds
-)
-
 // feed is a node whose value is given in each batch.
 type feed struct {
 	Type DType `json:"type"`
@@ -220,4 +206,30 @@ func copyParam(p *optimizer.Param) *optimizer.Param {
 		c.G = make([]float32, len(p.G))
 	}
 	return &c
+}
+
+// Inputs lists the feeds in the order they were declared.
+func (g *Graph) Inputs() []*Node { return feedsOf(g.nodes) }
+
+func feedsOf(nodes []*Node) []*Node {
+	var in []*Node
+	for _, n := range nodes {
+		if _, ok := n.op.(feed); ok {
+			in = append(in, n)
+		}
+	}
+	return in
+}
+
+// Params lists the parameters of the whole graph in order of construction.
+func (g *Graph) Params() []*optimizer.Param { return paramsOf(g.nodes) }
+
+func paramsOf(nodes []*Node) []*optimizer.Param {
+	var params []*optimizer.Param
+	for _, n := range nodes {
+		if v, ok := n.op.(variable); ok {
+			params = append(params, v.param)
+		}
+	}
+	return params
 }

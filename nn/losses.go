@@ -43,7 +43,7 @@ var differences = tabled(
 			})
 		}},
 	row{name: "smooth_l1", attrs: "delta",
-		check: func(a args) error { return positive("delta", a[0]) },
+		check: func(a args) error { return aboveZero("delta", a[0]) },
 		forward: func(c *cell, a args) {
 			c.eachDifference(func(d float32) float32 {
 				if abs(d) < a[0] {
@@ -87,7 +87,7 @@ func (c *cell) differenceGrad(slope func(d float32) float32) {
 
 func abs(x float32) float32 { return float32(math.Abs(float64(x))) }
 
-func positive(name string, x float32) error {
+func aboveZero(name string, x float32) error {
 	if !(x > 0) {
 		return fmt.Errorf("%s is %v: it must be above 0", name, x)
 	}
@@ -186,7 +186,7 @@ var labelFormulas = tabled(
 			})
 		}},
 	row{name: "contrastive", attrs: "margin",
-		check: func(a args) error { return positive("margin", a[0]) },
+		check: func(a args) error { return aboveZero("margin", a[0]) },
 		forward: func(c *cell, a args) {
 			c.eachLabel(func(d, y float64) float64 {
 				short := max(0, float64(a[0])-d)

@@ -118,6 +118,7 @@ func (measure) compares()      {}
 func (measure) backward(*cell) {}
 
 func (m measure) called() string { return m.Of }
+func (m measure) falls() bool    { return measures[m.Of].falls }
 
 func (m measure) infer(in []*Node) ([]int, error) {
 	f, ok := measures[m.Of]

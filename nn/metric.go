@@ -80,16 +80,15 @@ func (n *Node) Counts() bool {
 	return err == nil
 }
 
-// falls is a metric whose value falls as a model improves.
-type falls interface{ falls() }
+// falls is a metric whose value may fall as a model improves.
+type falls interface{ falls() bool }
 
 // Falls says whether the node's value falls as a model improves: true for losses, for errors, and for nodes that are
 // not metrics, unless they are declared HigherIsBetter.
 func (n *Node) Falls() bool {
 	_, counts := n.op.(metric)
-	_, errs := n.op.(falls)
-	m, is := n.op.(measure)
-	return !counts && !n.rises || errs || is && measures[m.Of].falls
+	f, is := n.op.(falls)
+	return !counts && !n.rises || is && f.falls()
 }
 
 // Label returns the node's label in reports: its name or, for a node without a given name, its kind, such as auc.

@@ -181,3 +181,33 @@ func bounded(dims []int, limit int) error {
 	}
 	return nil
 }
+
+// missing reports whether a node is nil or invalid.
+func missing(x *Node) bool { return x == nil || x.bad }
+
+func batched(n *Node) bool { return len(n.shape) > 0 && n.shape[0] == batch }
+
+func last(shape []int) int { return shape[len(shape)-1] }
+
+// position returns the row and column of the i-th id of a feed.
+func position(n *Node, offsets []int64, i int) (row, column int) {
+	if varies(n) {
+		row, _ = slices.BinarySearch(offsets, int64(i+1))
+		return row - 1, i - int(offsets[row-1])
+	}
+	return i / n.perExample(), i % n.perExample()
+}
+
+// DType is the element type of a node.
+type DType string
+
+// The types of feeds, and results of [Cast]. All other values are float32.
+const (
+	Float32 DType = "float32"
+	Int64   DType = "int64"
+
+	slots DType = "slot" // int64, of varying length
+	// slotValues are float32, of varying length
+	slotValues DType = "slot_values"
+	wideIDs    DType = "uint64" // another type for ids in feeds
+)

@@ -195,9 +195,6 @@ func (t turn) key(n *Node) uint64 {
 	return key
 }
 
-// turns are the last steps of the threads that have trained a graph, by thread and number of threads.
-type turns map[[2]int]turn
-
 // turn returns the next step of a thread. Executors that train as the same thread share its count.
 func (g *Graph) turn(thread, threads int) turn {
 	seat := [2]int{thread, max(threads, 1)}
