@@ -99,15 +99,14 @@ func (t *hits) problem() error { return nil }
 // Hits returns the counts behind an Accuracy, TopK, BinaryAccuracy, Precision or Recall node in this executor: right
 // answers, and all. A metric of the batch alone has the last batch's.
 func (e *Executor) Hits(accuracy *Node) (hit, total int64, err error) {
-	t, err := e.tally("Hits", accuracy)
+	return hitsOf(e.tally("Hits", accuracy))
+}
+
+func hitsOf(n *Node, t tally, err error) (hit, total int64, _ error) {
+	h, ok := t.(*hits)
 	if err != nil {
 		return 0, 0, err
 	}
-	return hitsOf(accuracy, t)
-}
-
-func hitsOf(n *Node, t tally) (hit, total int64, err error) {
-	h, ok := t.(*hits)
 	if !ok {
 		return 0, 0, fmt.Errorf("nn: Hits: %s counts no right answers", n.label())
 	}

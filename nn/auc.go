@@ -206,15 +206,14 @@ func (h *Histogram) problem() error {
 // Histogram returns the counts behind an AUC or a BucketError node in this executor: the number of examples with a
 // positive and a negative label in each bucket. The slices belong to the executor.
 func (e *Executor) Histogram(auc *Node) (pos, neg []int64, err error) {
-	t, err := e.tally("Histogram", auc)
+	return histogramOf(e.tally("Histogram", auc))
+}
+
+func histogramOf(n *Node, t tally, err error) (pos, neg []int64, _ error) {
+	h, ok := t.(*Histogram)
 	if err != nil {
 		return nil, nil, err
 	}
-	return histogramOf(auc, t)
-}
-
-func histogramOf(n *Node, t tally) (pos, neg []int64, err error) {
-	h, ok := t.(*Histogram)
 	if !ok {
 		return nil, nil, fmt.Errorf("nn: Histogram: %s is not an AUC", n.label())
 	}

@@ -60,15 +60,14 @@ func (c *cell) miss() *misses {
 // Errors returns the sums behind an MAE, MSE or RMSE node in this executor: of absolute errors, of squared ones, and
 // the number of elements.
 func (e *Executor) Errors(node *Node) (abs, sqr float64, n int64, err error) {
-	t, err := e.tally("Errors", node)
+	return errorsOf(e.tally("Errors", node))
+}
+
+func errorsOf(node *Node, t tally, err error) (abs, sqr float64, n int64, _ error) {
+	m, ok := t.(*misses)
 	if err != nil {
 		return 0, 0, 0, err
 	}
-	return errorsOf(node, t)
-}
-
-func errorsOf(node *Node, t tally) (abs, sqr float64, n int64, err error) {
-	m, ok := t.(*misses)
 	if !ok {
 		return 0, 0, 0, fmt.Errorf("nn: Errors: %s measures no errors", node.label())
 	}

@@ -318,9 +318,9 @@ func (e *engine) finite() bool {
 type packedWeights map[string]func() *kernels.Packed
 
 // tally returns an executor's counts for a node of its graph; it may be nil.
-func (e *engine) tally(method string, n *Node) (tally, error) {
+func (e *engine) tally(method string, n *Node) (*Node, tally, error) {
 	if n == nil || n.bad || n.graph != e.graph {
-		return nil, fmt.Errorf("nn: %s: the node is not one of the executor's graph", method)
+		return n, nil, fmt.Errorf("nn: %s: the node is not one of the executor's graph", method)
 	}
-	return e.cell(n).tally, nil
+	return n, e.cell(n).tally, nil
 }

@@ -150,7 +150,7 @@ var labelFormulas = tabled(
 				return -y*math.Log(p+logLossEpsilon) - (1-y)*math.Log(1-p+logLossEpsilon)
 			})
 		},
-		backward: logLossGrad},
+		backward: labelGrad(logLossGrad)},
 	row{name: "binary_cross_entropy",
 		limits: func(n *Node) []limit { return []limit{labels01(n), probabilities(n, 0)} },
 		forward: func(c *cell, _ args) {
@@ -158,8 +158,9 @@ var labelFormulas = tabled(
 				return -y*max(math.Log(p), -100) - (1-y)*max(math.Log1p(-p), -100)
 			})
 		},
-		backward: crossEntropyGrad},
-	row{name: "binary_cross_entropy_with_logits", forward: logitsCrossEntropy, backward: logitsCrossEntropyGrad},
+		backward: labelGrad(crossEntropyGrad)},
+	row{name: "binary_cross_entropy_with_logits", forward: logitsCrossEntropy,
+		backward: labelGrad(logitsCrossEntropyGrad)},
 	row{name: "focal_loss", attrs: "gamma [alpha]",
 		check: func(a args) error {
 			if !(a[0] >= 0) || !(a[1] >= 0 && a[1] < 1) {
@@ -258,24 +259,23 @@ func (c *cell) eachLabelGrad(slope func(x, y float64) float64) {
 	}
 }
 
-func logLossGrad(c *cell, _ args) {
-	x, y := c.in[0], c.labels()
-	if !x.wanted {
-		return
+// labelGrad passes gradients to the first input, unless it wants none: f adds to dx.
+func labelGrad(f func(c *cell, dx, x, y []float32)) func(*cell, args) {
+	return func(c *cell, _ args) {
+		if in := c.in[0]; in.wanted {
+			f(c, in.sum(), in.value, c.labels())
+		}
 	}
-	dx := x.sum()
-	for i, p := range x.value {
+}
+
+func logLossGrad(c *cell, dx, x, y []float32) {
+	for i, p := range x {
 		dx[i] += c.grad[i] * ((1-y[i])/(1-p+logLossEpsilon) - y[i]/(p+logLossEpsilon))
 	}
 }
 
-func crossEntropyGrad(c *cell, _ args) {
-	x, y := c.in[0], c.labels()
-	if !x.wanted {
-		return
-	}
-	dx := x.sum()
-	for i, p := range x.value {
+func crossEntropyGrad(c *cell, dx, x, y []float32) {
+	for i, p := range x {
 		dx[i] += c.grad[i] * (p - y[i]) / max((1-p)*p, 1e-12)
 	}
 }
@@ -288,13 +288,9 @@ func logitsCrossEntropy(c *cell, _ args) {
 	}
 }
 
-func logitsCrossEntropyGrad(c *cell, _ args) {
-	x, y := c.in[0], c.labels()
-	if !x.wanted {
-		return
-	}
-	dx, p := x.sum(), c.scratch(len(x.value))
-	kernels.Sigmoid(p, x.value)
+func logitsCrossEntropyGrad(c *cell, dx, x, y []float32) {
+	p := c.scratch(len(x))
+	kernels.Sigmoid(p, x)
 	for i, g := range c.grad {
 		dx[i] += g * (p[i] - y[i])
 	}

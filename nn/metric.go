@@ -19,7 +19,7 @@ type summed interface {
 // element, over executors and processes: [Node.OfSums] computes the metric of the total. All metrics have sums, except
 // those of the last batches.
 func (e *Executor) Sums(metric *Node) ([]float64, error) {
-	t, err := e.tally("Sums", metric)
+	_, t, err := e.tally("Sums", metric)
 	if err != nil {
 		return nil, err
 	}

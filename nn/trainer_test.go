@@ -22,7 +22,6 @@ type keeper struct {
 	rowG   map[string]map[uint64][]float32 // of the last step, rows
 	asked  map[string][][]uint64           // ids of every step so far
 	next   map[string][][]uint64           // and what it said of the step after it
-	gone   map[string][]uint64             // ids that savePart says are gone, ascending
 	epochs int
 	closed int
 	fail   error // what the next Begin returns

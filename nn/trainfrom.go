@@ -229,37 +229,25 @@ func (l *trainLoop) notify(ctx context.Context, so TrainResult) error {
 // Histogram is [Executor.Histogram] of an AUC or a BucketError node that was fetched, with the counts of all threads.
 // Without threads the slices are the executor's.
 func (r TrainResult) Histogram(auc *Node) (pos, neg []int64, err error) {
-	t, err := r.tally("Histogram", auc)
-	if err != nil {
-		return nil, nil, err
-	}
-	return histogramOf(auc, t)
+	return histogramOf(r.tally("Histogram", auc))
 }
 
 // Hits is [Executor.Hits] of a node that was fetched, with the counts of all threads.
 func (r TrainResult) Hits(accuracy *Node) (hit, total int64, err error) {
-	t, err := r.tally("Hits", accuracy)
-	if err != nil {
-		return 0, 0, err
-	}
-	return hitsOf(accuracy, t)
+	return hitsOf(r.tally("Hits", accuracy))
 }
 
 // Errors is [Executor.Errors] of a node that was fetched, with the sums of all threads.
 func (r TrainResult) Errors(node *Node) (abs, sqr float64, n int64, err error) {
-	t, err := r.tally("Errors", node)
-	if err != nil {
-		return 0, 0, 0, err
-	}
-	return errorsOf(node, t)
+	return errorsOf(r.tally("Errors", node))
 }
 
-func (r TrainResult) tally(method string, n *Node) (tally, error) {
+func (r TrainResult) tally(method string, n *Node) (*Node, tally, error) {
 	if t := r.counts[n]; t != nil {
-		return t, nil
+		return n, t, nil
 	}
 	if n == nil {
-		return nil, fmt.Errorf("nn: %s: the node is nil", method)
+		return n, nil, fmt.Errorf("nn: %s: the node is nil", method)
 	}
-	return nil, fmt.Errorf("nn: %s: metric %s was not fetched: name it in TrainOptions.Fetch", method, n.label())
+	return n, nil, fmt.Errorf("nn: %s: metric %s was not fetched: name it in TrainOptions.Fetch", method, n.label())
 }
