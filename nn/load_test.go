@@ -92,7 +92,7 @@ func TestSavedInitializers(t *testing.T) {
 // FuzzReadModel: no graph.json panics, and one that loads evaluates or says why not.
 //
 // Promise: [G7] no saved model, and no rows as JSON, panic their reader, or make it allocate more than its bound
-// Also: FuzzJSONRows
+// Also: FuzzJSONRows (nn/serve)
 func FuzzReadModel(f *testing.F) {
 	n := newToy(1)
 	x := Concat(n.g.Node("x"), n.g.Node("x"))

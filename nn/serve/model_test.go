@@ -274,6 +274,10 @@ func TestAModelWithoutItsRecordSaysSo(t *testing.T) {
 
 // TestSignaturesRefused: a signature that is damaged, of a version that is not known, or not this graph's, is refused with what to do;
 // a format that this program does not know is told when it is asked for.
+//
+// Promise: [G13] a signature that is damaged, of a version that is not known, or another graph's is refused; models
+// without load; one without its model.json is told
+// Also: TestFormatsThatDontFit (nn), TestModelsWithoutSignature, TestAModelWithoutItsRecordSaysSo
 func TestSignaturesRefused(t *testing.T) {
 	dir := t.TempDir()
 	trainedToy(t, dir, toyFormat())
