@@ -68,7 +68,7 @@
 //
 // [Fleet.Shrink] ends a period, such as a day, and drops embedding rows that are unused or rarely clicked.
 // [Fleet.Stats] returns the counters of a process: tables and their hottest rows, pushes, refusals, bytes. Each role
-// logs them when it ends. With FLEET_UI=:8900 the program shows its job on a web page while it runs.
+// logs them when it ends. "fleetrun watch :9100" shows a program that runs with FLEET_METRICS=:9100 on a web page.
 //
 // # Started again
 //
@@ -133,6 +133,5 @@ package fleet
 // Its numbers:
 //
 //	stats.go    counters
-//	exposed.go  counters as metrics
-//	page.go     the job on a page, by FLEET_UI
+//	exposed.go  counters as metrics, and the status
 //	explain.go  the cost of a step

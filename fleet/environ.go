@@ -11,18 +11,22 @@ import (
 )
 
 // checkVariables returns an error for a variable that is probably a mistyped one of gofleet's. It warns once of other
-// unknown variables that begin like gofleet's.
+// unknown variables that begin like gofleet's, and of one that shows nothing any more.
 func checkVariables(log *slog.Logger) error {
 	strange, err := mistyped.CheckOurs()
 	if err != nil {
 		return fmt.Errorf("fleet: %w", err)
 	}
-	if strange != nil {
-		warnVariables.Do(func() {
+	warnVariables.Do(func() {
+		if os.Getenv("FLEET_UI") != "" {
+			log.Warn("FLEET_UI shows no page any more: start all roles with FLEET_METRICS=:9100, and show them with " +
+				"\"fleetrun watch HOST:9100\"")
+		}
+		if strange != nil {
 			log.Warn("variables that begin with FLEET_ and that gofleet doesn't read", "variables", strange, "read",
 				mistyped.Ours())
-		})
-	}
+		}
+	})
 	return nil
 }
 

@@ -51,7 +51,8 @@ func TestVariablesOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestStrangeVariables: other names that begin with FLEET_ are warned of, once, but for those of a service in Kubernetes.
+// TestStrangeVariables: other names that begin with FLEET_ are warned of, once, but for those of a service in Kubernetes, and so is FLEET_UI, with
+// what replaces it.
 func TestStrangeVariables(t *testing.T) {
 	// Serial: it sets variables of the environment.
 	var log bytes.Buffer
@@ -59,6 +60,7 @@ func TestStrangeVariables(t *testing.T) {
 	t.Setenv("FLEET_SERVICE_HOST", "10.0.0.1")
 	t.Setenv("FLEET_PORT_80_TCP_ADDR", "10.0.0.1")
 	t.Setenv("FLEET_TELEMETRY", "on")
+	t.Setenv("FLEET_UI", ":8900")
 	fleet.WarnAgain()
 	for range 2 {
 		if _, err := fleet.New(t.Context(), rolemaker.Local{}, o); err != nil {
@@ -67,6 +69,9 @@ func TestStrangeVariables(t *testing.T) {
 	}
 	if n := strings.Count(log.String(), "FLEET_TELEMETRY"); n != 1 || strings.Contains(log.String(), "10.0.0.1") || strings.Contains(log.String(), "FLEET_SERVICE") {
 		t.Errorf("it said:\n%s", log.String())
+	}
+	if n := strings.Count(log.String(), "level=WARN msg=\"FLEET_UI shows no page any more: start all roles with FLEET_METRICS=:9100, and show them with"); n != 1 {
+		t.Errorf("it said %d times what replaces FLEET_UI:\n%s", n, log.String())
 	}
 }
 

@@ -1,18 +1,13 @@
 package fleet
 
 import (
-	"context"
 	"log/slog"
-	"strings"
+	"net"
 	"sync"
-	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/exposition"
-	"github.com/gofleet/gofleet/internal/health"
-	"github.com/gofleet/gofleet/internal/httpget"
 	"github.com/gofleet/gofleet/internal/mistyped"
-	"github.com/gofleet/gofleet/internal/ui"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // Variables are those that gofleet reads of its own.
@@ -46,8 +41,8 @@ func Forget(t interface{ Cleanup(func()) }) {
 func (f *Fleet) Fingerprint() []string { return f.job.fingerprint }
 
 // Probed has this role answer probes without a port.
-func (f *Fleet) Probed() *health.Board {
-	f.probes.board = new(health.Board)
+func (f *Fleet) Probed() *observe.Board {
+	f.probes.board = new(observe.Board)
 	return f.probes.board
 }
 
@@ -57,30 +52,11 @@ func (f *Fleet) ShowAgain() { f.probes.show(f.String(), f.stands) }
 // SamplesOf and TablesOf are what a role shows.
 var SamplesOf, TablesOf = samplesOf, tablesOf
 
-// Exposed has this role show what it counts without a port, to who calls shown.
-func (f *Fleet) Exposed() (shown func() string) {
-	page := new(exposition.Page)
-	f.pages = []*exposition.Page{page}
-	return func() string {
-		var text strings.Builder
-		if err := page.Answer(&httpget.Request{Path: "/metrics"}).Stream(&text); err != nil {
-			return err.Error()
-		}
-		return text.String()
-	}
-}
-
-// Tells is what this role tells a page of server 0's process.
-func (f *Fleet) Tells(curves bool) []byte { return f.tells(curves) }
-
-// Watched is what a page of this process shows and finds, without a port; each call is a look.
-func (f *Fleet) Watched() (look func() (ui.Job, []ui.Finding)) {
-	var before *ui.Job
-	return func() (ui.Job, []ui.Finding) {
-		now := f.shown(context.Background())
-		now.At = time.Now()
-		found := ui.Findings(before, &now)
-		before = &now
-		return now, found
+// Exposed has this role show what it counts, and its status, without a port, to who calls ask.
+func (f *Fleet) Exposed() (ask func(path string) []byte) {
+	page := new(observe.Page)
+	f.page = page
+	return func(path string) []byte {
+		return page.Answer(&observe.Request{Path: path, Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}).Body
 	}
 }

@@ -17,7 +17,7 @@ func TestMetrics(t *testing.T) {
 	trial.Cluster(2, 1).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
 		page := f.Exposed()
 		err := trial.Play(ctx, f, trial.NewCounter(3), optimizer.SGD{LR: 1}, strategy.Sync(), func() error { return nil })
-		text := page()
+		text := string(page("/metrics"))
 		want := []string{`gofleet_worker_steps_total{role="worker",index="0"} `, "# TYPE gofleet_transport_calls_total counter\n"}
 		if f.IsServer() {
 			want = []string{`gofleet_server_workers{role="server",index="` + string(rune('0'+f.ServerIndex())) + `",state="left"} 1`,

@@ -15,7 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/exposition"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -37,7 +37,7 @@ func (p *pages) play(s strategy.Strategy, steps int) func(context.Context, *flee
 	return func(ctx context.Context, f *fleet.Fleet) error {
 		page := f.Exposed()
 		err := plays(ctx, f)
-		text := page()
+		text := string(page("/metrics"))
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.shown[fmt.Sprint(f)], p.stats[fmt.Sprint(f)] = text, f.Stats()
@@ -175,7 +175,7 @@ func TestSeriesOfARole(t *testing.T) {
 		s.Requests = append(s.Requests, stats.Request{Op: op, Seconds: stats.Histogram(d)})
 	}
 	var out strings.Builder
-	if err := exposition.Write(&out, fleet.SamplesOf("server", 0, s)...); err != nil {
+	if err := observe.Write(&out, fleet.SamplesOf("server", 0, s)...); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

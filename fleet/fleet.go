@@ -9,18 +9,16 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/exposition"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/internal/table"
-	"github.com/gofleet/gofleet/internal/ui"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -44,12 +42,10 @@ type Fleet struct {
 	readRows     int // Config.ReadRows of a server
 	pulses       awake.Pulses
 	probes       probes
-	pages        []*exposition.Page // pages of counters
-	page         *ui.Page           // page of the job, nil if there is none
+	page         *observe.Page // of counters and status, nil if there is none
 	began        time.Time
-	warnings     *ui.Warnings
+	warnings     *observe.Warnings
 	meter        workMeter // times of its training threads
-	training     atomic.Pointer[func() stats.Training]
 
 	mu  sync.Mutex
 	job *job // nil before Minimize
@@ -132,7 +128,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	pages, err := openPages(o.Logger)
+	page, err := openPage(o.Logger)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +137,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 		ctx, cancel = context.WithTimeout(ctx, strategy.DefaultStartTimeout.Std())
 		defer cancel()
 	}
-	warnings := new(ui.Warnings)
+	warnings := new(observe.Warnings)
 	id, err := rolemaker.Resolve(ctx, rm)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
@@ -151,11 +147,8 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 			o.Logger.Info("fleet: " + note)
 		}
 	}
-	f := &Fleet{id: id, options: o, log: keep(o.Logger, warnings), probes: probes{board: board}, pages: pages,
+	f := &Fleet{id: id, options: o, log: keep(o.Logger, warnings), probes: probes{board: board}, page: page,
 		startedAgain: again, readRows: rows, began: time.Now(), warnings: warnings}
-	if err := f.openUI(); err != nil {
-		return nil, err
-	}
 	if o.Default {
 		standard.Store(f)
 	}
@@ -232,11 +225,8 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 		}
 	}
 	f.probes.show(f.String(), f.stands)
-	for _, page := range f.pages {
-		page.Show(f.String(), f.samples, func() any { return f.Stats() })
-	}
 	if f.page != nil {
-		f.page.Show(f.shown)
+		f.page.Show(f.String(), f.samples, f.status)
 	}
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
 		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())

@@ -6,21 +6,19 @@ import (
 	"os"
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/health"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // envHealth names the address for health probes; empty means none.
 const envHealth = "FLEET_HEALTH"
 
-var ports health.Ports
-
 // openBoard opens the address for probes of this process; nil if there is none.
-func openBoard(log *slog.Logger) (*health.Board, error) {
+func openBoard(log *slog.Logger) (*observe.Board, error) {
 	addr := os.Getenv(envHealth)
 	if addr == "" {
 		return nil, nil
 	}
-	b, err := ports.Open(addr, log)
+	b, err := observe.OpenBoard(addr, log)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %s=%s: %w", envHealth, addr, err)
 	}
@@ -29,13 +27,13 @@ func openBoard(log *slog.Logger) (*health.Board, error) {
 
 // probes answers probes with the state of a role, from Minimize until it has left its job.
 type probes struct {
-	board *health.Board // nil without an address
+	board *observe.Board // nil without an address
 	mu    sync.Mutex
 	leave func()
 }
 
 // show answers probes for this role until hide.
-func (p *probes) show(role string, stands func() health.Status) {
+func (p *probes) show(role string, stands func() observe.Health) {
 	if p.board == nil {
 		return
 	}
@@ -56,7 +54,7 @@ func (p *probes) hide() {
 }
 
 // stands is the state of this role for probes.
-func (f *Fleet) stands() (s health.Status) {
+func (f *Fleet) stands() (s observe.Health) {
 	s.Stuck = f.pulses.Stuck()
 	server, _ := f.hosted.now()
 	switch {

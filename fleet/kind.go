@@ -29,8 +29,7 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 	case f.IsServer():
 		j.server = server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
 			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
-			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses,
-			Tells: f.tells}
+			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses}
 	case f.IsCollective():
 		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy,
 			Fingerprint: j.fingerprint,
@@ -40,7 +39,7 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 		j.backend = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process,
 			Servers: f.id.Servers,
 			Layout:  j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
-			Logger: f.log, Pulses: &f.pulses, Tells: f.tells})
+			Logger: f.log, Pulses: &f.pulses})
 	}
 	return err
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/ui"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 var jsonLogs sync.Once
@@ -33,7 +33,7 @@ type keeping struct {
 }
 
 // keep returns a log whose warnings are also kept.
-func keep(log *slog.Logger, in *ui.Warnings) *slog.Logger {
+func keep(log *slog.Logger, in *observe.Warnings) *slog.Logger {
 	o := slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey && len(groups) == 0 {
 			return slog.Attr{} // the page shows the time
@@ -59,10 +59,18 @@ func (h keeping) WithGroup(name string) slog.Handler {
 }
 
 // keeper keeps the lines that are written to it.
-type keeper struct{ in *ui.Warnings }
+type keeper struct{ in *observe.Warnings }
 
 func (k keeper) Write(line []byte) (int, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(string(line)), "level=")
 	k.in.Add("", text, strings.HasPrefix(text, "ERROR"), time.Now())
 	return len(line), nil
+}
+
+// saved names the error of a call that saves, and keeps it as a warning, since the program may go on.
+func (f *Fleet) saved(call string, err error) error {
+	if err = named(call, err); err != nil {
+		f.warnings.Add("", err.Error(), false, time.Now())
+	}
+	return err
 }

@@ -2,11 +2,13 @@ package fleet_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"math"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,80 +18,89 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
-	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/fleet/store"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/internal/ui"
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// onlooker looks at the page of a simulated job's server 0, or worker 0 of one without servers.
-type onlooker struct {
-	mu   sync.Mutex
-	look func() (ui.Job, []ui.Finding)
+// crowd is the processes of a simulated job, of which "fleetrun watch" shows what it is told.
+type crowd struct {
+	ui.Watch
+	mu     sync.Mutex
+	told   map[string]func(path string) []byte
+	silent string // does not answer
+	asked  int
+
+	before *ui.Job // the look before the last
+	found  []ui.Finding
 }
 
-// of has it look at the page of a role, if that has one.
-func (o *onlooker) of(f *fleet.Fleet) {
-	if f.IsServer() && f.ServerIndex() == 0 || f.ServerNum() == 0 && f.WorkerIndex() == 0 {
-		o.mu.Lock()
-		defer o.mu.Unlock()
-		o.look = f.Watched()
+// of has a role, which begins, show itself until leave is called.
+func (c *crowd) of(f *fleet.Fleet) (leave func()) {
+	name := f.String()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.Ask, c.Find = c.ask, c.find; c.told == nil {
+		c.told = map[string]func(string) []byte{}
 	}
+	c.told[name] = f.Exposed()
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.told, name)
+	}
+}
+
+func (c *crowd) find(context.Context) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Collect(maps.Keys(c.told))
+}
+
+func (c *crowd) ask(_ context.Context, addr string) (s observe.Status, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if addr == c.silent {
+		return s, context.DeadlineExceeded
+	}
+	c.asked++
+	return s, json.Unmarshal(c.told[addr]("/status"), &s)
 }
 
 // watches looks once a second for so many seconds, and returns the last look.
-func (o *onlooker) watches(seconds int) (job ui.Job, found []ui.Finding) {
+func (c *crowd) watches(seconds int) (job ui.Job, found []ui.Finding) {
 	for range seconds {
 		time.Sleep(time.Second)
-		o.mu.Lock()
-		job, found = o.look()
-		o.mu.Unlock()
+		now := c.Look(context.Background())
+		now.At = time.Now()
+		c.found = ui.Findings(c.before, &now)
+		c.before = &now
 	}
-	return job, found
+	return *c.before, c.found
 }
 
-func curveOf(of string) func() stats.Training {
-	return func() stats.Training {
-		return stats.Training{Curves: []stats.Curve{{Panel: "loss", Name: of, Points: [][2]float64{{1, 2}, {3, 4}}}}}
-	}
-}
-
-// told are the roles that have said what they know of themselves, and those whose curves came too.
-func told(job ui.Job) (stats, curves []string) {
-	for _, r := range job.Roles {
-		if r.Stats != nil {
-			stats = append(stats, r.String())
-			if r.Stats.Training != nil {
-				curves = append(curves, r.String())
-			}
-		}
-	}
-	return stats, curves
-}
-
-// TestAPageOfTheWholeJob: in every mode the page of server 0 shows all roles with what they count, the curves of the first worker, and the
-// warnings of all; nothing is told before somebody looks, and nothing soon after nobody does.
+// TestAPageOfTheWholeJob: in every mode the status of all roles shows them with what they count, and the warnings of all.
 func TestAPageOfTheWholeJob(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
 	for _, mode := range strategy.Modes() {
 		t.Run(string(mode), func(t *testing.T) {
 			t.Parallel()
-			var o onlooker
+			var o crowd
 			cluster := trial.Cluster(2, 2)
 			cluster.Options.Logger = slog.New(slog.DiscardHandler)
 			cluster.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-				o.of(f)
+				defer o.of(f)()
 				return trial.Counters(5, strategy.Strategy{Mode: mode}, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-					f.ShowTraining(curveOf(fmt.Sprint("of ", f.WorkerIndex())))
 					if f.WorkerIndex() == 1 {
 						_ = f.SavePersistables(ctx, "other://nowhere/x") // which warns
 					}
 					if f.WorkerIndex() == 0 {
 						go watchAPage(t, &o)
 					}
-					return steps(ctx, c, 60, time.Second)
+					return steps(ctx, c, 30, time.Second)
 				})(ctx, f)
 			})
 		})
@@ -107,32 +118,19 @@ func steps(ctx context.Context, c *trial.Counter, n int, pause time.Duration) er
 	return nil
 }
 
-func watchAPage(t *testing.T, o *onlooker) {
-	job, found := o.watches(1)
-	if said, _ := told(job); len(job.Roles) != 4 || fmt.Sprint(said) != "[server 0]" || len(found) != 0 {
-		t.Errorf("at first %v say something: %+v, found %v", said, job, found)
+func watchAPage(t *testing.T, o *crowd) {
+	job, found := o.watches(6)
+	if len(job.Roles) != 4 || len(found) != 0 || o.asked != 4*6 {
+		t.Errorf("%v, found %v, after %d answers", job.Roles, found, o.asked)
 	}
-	job, found = o.watches(5)
-	said, curves := told(job)
-	if fmt.Sprint(said) != "[server 0 server 1 worker 0 worker 1]" || fmt.Sprint(curves) != "[worker 0]" || len(found) != 0 {
-		t.Errorf("%v say something, and %v have curves; found %v", said, curves, found)
-	}
-	for _, r := range job.Roles {
-		if r.Stats == nil || r.State != ui.Runs || r.Kind == "worker" && r.Stats.Work.Examples == 0 || r.Kind == "server" && len(r.Stats.Tables) == 0 ||
-			r.Stats.Requests != nil && r.Index > 0 || time.Since(r.At) > 2*time.Second {
+	for i, r := range job.Roles {
+		if r.String() != []string{"server 0", "server 1", "worker 0", "worker 1"}[i] || r.Stats == nil || r.State != ui.Runs || r.Kind == "worker" && r.Stats.Work.Examples == 0 ||
+			r.Kind == "server" && len(r.Stats.Tables) == 0 || time.Since(r.At) > 2*time.Second {
 			t.Errorf("%v: %+v", r, r.Stats)
 		}
 	}
 	if w := job.Warnings; len(w) != 1 || w[0].Role != "worker 1" || !strings.Contains(w[0].Text, "SavePersistables") {
 		t.Errorf("warnings %+v", w)
-	}
-	at := job.Roles[3].At
-	time.Sleep(20 * time.Second) // nobody looks
-	if job, _ = o.watches(1); job.Roles[3].At.Sub(at) > 12*time.Second {
-		t.Errorf("%v after the last look something was told", job.Roles[3].At.Sub(at))
-	}
-	if job, _ = o.watches(3); time.Since(job.Roles[3].At) > 2*time.Second {
-		t.Errorf("nothing is told to the next: %v", job.Roles[3])
 	}
 }
 
@@ -140,9 +138,9 @@ func watchAPage(t *testing.T, o *onlooker) {
 func TestAFullDiskOnAPage(t *testing.T) {
 	t.Parallel()
 	full := storetest.Mount(t, noRoom{storetest.NewMemory()})
-	var o onlooker
+	var o crowd
 	trial.Cluster(2, 2).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-		o.of(f)
+		defer o.of(f)()
 		return trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 			if f.WorkerIndex() == 1 {
 				if err := f.SavePersistables(ctx, full+"/x"); err == nil {
@@ -166,16 +164,14 @@ func (noRoom) Put(context.Context, string, *io.SectionReader, store.Condition) (
 	return "", fmt.Errorf("write /data/x: %w", syscall.ENOSPC)
 }
 
-// TestASilentWorkerOnAPage: a worker whose machine stands still is silent on the page, with what it said last, also where it tells nothing;
-// and one that is lost is so.
+// TestASilentWorkerOnAPage: a worker whose machine stands still is silent on the page, with what it said last, and one that is lost is so.
 func TestASilentWorkerOnAPage(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(1, 2)
-		var o onlooker
+		var o crowd
 		watched := make(chan struct{})
 		cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-			o.of(f)
 			if f.WorkerIndex() == 1 {
 				cable := &trial.Cable{Transport: network}
 				own, err := trial.Another(f, cable)
@@ -183,9 +179,15 @@ func TestASilentWorkerOnAPage(t *testing.T) {
 					return err
 				}
 				defer own.Close()
-				time.AfterFunc(10*time.Second, func() { cable.Pulled.Store(true) })
+				time.AfterFunc(10*time.Second, func() {
+					cable.Pulled.Store(true)
+					o.mu.Lock()
+					defer o.mu.Unlock()
+					o.silent = own.String()
+				})
 				f = own
 			}
+			o.of(f)
 			return trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				if f.WorkerIndex() == 1 {
 					return steps(ctx, c, 60, time.Second)
@@ -211,7 +213,7 @@ func TestASilentWorkerOnAPage(t *testing.T) {
 	})
 }
 
-// TestAPageOfOneself: a program alone, and rank 0 of a collective job, show themselves: curves, tables, checkpoints, and for whom they wait.
+// TestAPageOfOneself: a program alone, and rank 0 of a collective job, show themselves: tables, checkpoints, and for whom they wait.
 func TestAPageOfOneself(t *testing.T) {
 	t.Parallel()
 	for name, workers := range map[string]int{"alone": 1, "collective": 2} {
@@ -219,11 +221,12 @@ func TestAPageOfOneself(t *testing.T) {
 			t.Parallel()
 			s := strategy.Sync()
 			s.Recovery.Dir = t.TempDir()
-			var o onlooker
+			var o crowd
 			trial.Cluster(0, workers).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-				o.of(f)
+				if f.WorkerIndex() == 0 {
+					o.of(f)
+				}
 				return trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-					f.ShowTraining(curveOf("own"))
 					if err := steps(ctx, c, 2, time.Second); err != nil {
 						return err
 					}
@@ -239,7 +242,7 @@ func TestAPageOfOneself(t *testing.T) {
 						defer close(watched)
 						job, found := o.watches(8)
 						is := job.Roles[0]
-						if len(job.Roles) != 1 || is.String() != "worker 0" || is.State != ui.Runs || is.Stats.Training == nil || len(is.Stats.Tables) == 0 ||
+						if len(job.Roles) != 1 || is.String() != "worker 0" || is.State != ui.Runs || len(is.Stats.Tables) == 0 ||
 							is.Stats.Server.Checkpoints != 1 || is.Stats.Server.CheckpointAge < 7*time.Second {
 							t.Errorf("%+v, %+v", job, is.Stats)
 						}
@@ -254,21 +257,4 @@ func TestAPageOfOneself(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestWhatJSONCanNotSay: a curve with a value that JSON has not is left out, and the rest of what a worker tells comes.
-func TestWhatJSONCanNotSay(t *testing.T) {
-	t.Parallel()
-	trial.Cluster(1, 1).Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
-		return trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
-			f.ShowTraining(func() stats.Training {
-				return stats.Training{Curves: []stats.Curve{{Points: [][2]float64{{1, math.NaN()}}}}}
-			})
-			r := ui.Role{Kind: "worker"}
-			if _, err := r.Tell(f.Tells(true), time.Now()); err != nil || r.Stats == nil || r.Stats.Training != nil {
-				t.Errorf("%+v, %v", r, err)
-			}
-			return nil
-		})(ctx, f)
-	})
 }

@@ -17,8 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
-	"github.com/gofleet/gofleet/internal/exposition"
-	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -72,15 +71,12 @@ func spin(g []float32) {
 
 // profileOf is a second of this process.
 func profileOf(t *testing.T) []byte {
-	var text bytes.Buffer
-	a := new(exposition.Page).Answer(&httpget.Request{Path: "/debug/pprof/profile", Query: url.Values{"seconds": {"1"}},
+	a := new(observe.Page).Answer(&observe.Request{Path: "/debug/pprof/profile", Query: url.Values{"seconds": {"1"}},
 		Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}, Gone: func() <-chan struct{} { return nil }})
-	if err := a.Stream(&text); err != nil && strings.Contains(err.Error(), "already in use") {
+	if strings.Contains(string(a.Body), "already in use") {
 		t.Skip("all tests are being profiled")
-	} else if err != nil {
-		t.Fatal(err)
 	}
-	packed, err := gzip.NewReader(&text)
+	packed, err := gzip.NewReader(bytes.NewReader(a.Body))
 	if err != nil {
 		t.Fatal(err)
 	}

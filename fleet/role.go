@@ -62,9 +62,12 @@ func (f *Fleet) String() string {
 
 // LogValue implements [slog.LogValuer]: role ("server" or "worker") and index.
 func (f *Fleet) LogValue() slog.Value {
-	role := "worker"
+	return slog.GroupValue(slog.String("role", f.kind()), slog.Int("index", f.id.Index))
+}
+
+func (f *Fleet) kind() string {
 	if f.IsServer() {
-		role = "server"
+		return "server"
 	}
-	return slog.GroupValue(slog.String("role", role), slog.Int("index", f.id.Index))
+	return "worker"
 }

@@ -8,8 +8,8 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/internal/server"
-	"github.com/gofleet/gofleet/internal/status"
 )
 
 // InitServer makes this server's tables. With an empty dir they hold what [Fleet.Restore] read or, without Restore, are
@@ -183,7 +183,7 @@ var ErrWentBack = server.ErrWentBack
 
 // ExitWentBack is the exit status of a program that ends with ErrWentBack (EX_TEMPFAIL of sysexits.h). It asks the
 // launcher to start the role again. In programs of fleet/train, FLEET_EXIT_RESTART changes the status.
-const ExitWentBack = status.WentBack
+const ExitWentBack = observe.WentBack
 
 // ErrUnsaved reports that a role was asked to end while its training was in no checkpoint and no journal, and is lost.
 var ErrUnsaved = server.ErrUnsaved

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/profiled"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -105,11 +105,11 @@ func (s *ordered) Close(ctx context.Context) error {
 
 // spend adds the time since the last part to a part, and labels the next one in a profile.
 func (s *ordered) spend(ctx context.Context, part *atomic.Int64, next string) {
-	if on := profiled.On(); on && next != "" {
-		profiled.Set(ctx, "op", next, "worker", strconv.Itoa(s.worker))
+	if on := count.Profiling(); on && next != "" {
+		count.Label(ctx, "op", next, "worker", strconv.Itoa(s.worker))
 		s.labelled = true
 	} else if s.labelled {
-		profiled.Set(ctx)
+		count.Label(ctx)
 		s.labelled = false
 	}
 	now := time.Now()

@@ -26,10 +26,6 @@ func (f *Fleet) Stats() stats.Process {
 		return s
 	}
 	s.Counts = j.counts()
-	if of := f.training.Load(); of != nil {
-		shown := (*of)()
-		s.Training = &shown
-	}
 	at := f.Position()
 	s.Work.Epoch, s.Work.EpochExamples = at.Epoch, at.Samples
 	if server != nil {
@@ -72,10 +68,6 @@ func (f *Fleet) Stats() stats.Process {
 	}
 	return s
 }
-
-// ShowTraining adds the progress of training to the pages of this process. of is called on any goroutine whenever a
-// page is requested, and must not change a value after returning it.
-func (f *Fleet) ShowTraining(of func() stats.Training) { f.training.Store(&of) }
 
 // requests converts the durations of requests, by op.
 func requests(took map[string]count.Distribution) (all []stats.Request) {

@@ -54,7 +54,7 @@ func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
 	}
 	id := f.id
 	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, pages: f.pages,
+	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, page: f.page,
 		began: time.Now(), warnings: f.warnings}, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/status"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // crew is the processes of a job on this machine.
@@ -33,7 +33,7 @@ func (c *crew) run(signals <-chan os.Signal, grace time.Duration, r restarts) (i
 	k := newKeeper(c.job, grace, r, c.con.say)
 	k.aside = c.con.detail
 	var err error
-	if k.wentBack, err = status.Restart(); err != nil {
+	if k.wentBack, err = observe.Restart(); err != nil {
 		return exitUsage, err
 	}
 	if c.job.collective() {
@@ -76,8 +76,7 @@ func (c *crew) start(k *keeper) error {
 // startRole starts a role with its output in log.
 func (c *crew) startRole(r role, log *os.File) error {
 	cmd := exec.Command(c.program, c.args...)
-	own := slices.Concat(c.job.environment(r), c.job.lacks, c.job.metrics(os.Getenv(metricsVar), r),
-		c.panel.environment(r))
+	own := slices.Concat(c.job.environment(r), c.job.lacks, c.job.metrics(os.Getenv(metricsVar), r))
 	cmd.Env = c.job.withToken(inherit(os.Environ(), own))
 	var on *console
 	if shown, _ := c.job.first(worker); r == shown {

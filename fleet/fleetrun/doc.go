@@ -12,6 +12,7 @@
 //	fleetrun inspect [--json] DIR...
 //	fleetrun pin|unpin DIR...
 //	fleetrun compare [--by COLUMN] DIR...
+//	fleetrun watch [--ui ADDRESS] HOST:PORT...
 //	fleetrun chaos [--runs N] [--metric COLUMN] [--within X] [--seed N] -- [flags] program [args]
 //
 // The program is a Go package (./examples/wide_and_deep, or an import path), which is built once into a temporary
@@ -207,6 +208,15 @@
 // metric and its epoch, the rate of all workers, the training time, and the flags that differ. The best job is first,
 // by the test loss or the column of history.csv named by --by. Directories without a job are listed at the end.
 //
+// # Watching a job
+//
+//	fleetrun --ui=:8900 --server_num=2 --worker_num=2 ./train
+//	fleetrun watch wd-ps:9100 wd-worker:9100
+//
+// show a job on a page while it runs. With --ui each role has a FLEET_METRICS, on a free port of loopback unless the
+// environment has one, and the page's token, FLEET_UI_TOKEN. watch shows the processes that have FLEET_METRICS at the
+// addresses named, however they were started, a program alone too; a name stands for all its addresses.
+//
 // # Killing roles of your job
 //
 //	fleetrun chaos --runs=10 --metric="test auc" -- --server_num=2 --worker_num=2 ./train -epochs=4
@@ -245,6 +255,7 @@ package main
 //	inspect.go     their contents
 //	signature.go   inputs and outputs of a model
 //	compare.go     jobs side by side
+//	watch.go       a job that others have started, on a page
 //	chaos.go       a job whose roles are killed at random
 //	pin.go         checkpoints that stay
 //
@@ -261,7 +272,7 @@ package main
 //
 // Its output:
 //
-//	ui.go        the page of --ui, with the roles' reports
+//	ui.go        the page of --ui, with the roles' status
 //	uilogs.go    the warnings in their logs
 //	pipe.go      one stream of a role
 //	logs.go      log files, and the terminal

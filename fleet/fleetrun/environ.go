@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"net"
 	"os"
 	"slices"
@@ -30,14 +31,19 @@ func (j *job) environment(r role) []variable {
 const progressVar, healthVar, metricsVar = "FLEET_PROGRESS", "FLEET_HEALTH", "FLEET_METRICS"
 
 // metrics is the address of a role's metrics, from fleetrun's environment: roles on one machine get consecutive ports.
-// A value without a port is passed on, and each role refuses it; port 0 lets each choose.
+// A value without a port is passed on, and each role refuses it. Without a value, or with port 0, each role has a port
+// that is free if there is a page, and else chooses.
 func (j *job) metrics(env string, r role) []variable {
 	host, port, err := net.SplitHostPort(env)
 	n, wrong := strconv.Atoi(port)
-	if err != nil || wrong != nil || n == 0 {
+	at := slices.Index(j.here, r)
+	switch {
+	case j.places != nil && (env == "" || err == nil && port == "0"):
+		return []variable{{metricsVar, net.JoinHostPort(cmp.Or(host, localhost), j.places[at].port)}}
+	case err != nil || wrong != nil || n == 0:
 		return nil
 	}
-	return []variable{{metricsVar, net.JoinHostPort(host, strconv.Itoa(n+slices.Index(j.here, r)))}}
+	return []variable{{metricsVar, net.JoinHostPort(host, strconv.Itoa(n+at))}}
 }
 
 // metricsAt is the address of a role's metrics for callers on this machine, "" if it is not known.

@@ -208,6 +208,7 @@ func (o *options) usage() string {
 		"       fleetrun verify DIR...\n" +
 		"       fleetrun inspect [--json] DIR...\n" +
 		"       fleetrun compare [--by COLUMN] DIR...\n" +
+		"       fleetrun watch [--ui ADDRESS] HOST:PORT...\n" +
 		"       fleetrun chaos [--runs N] [--metric COLUMN] [--within X] -- [flags] program [args]\n" +
 		"       fleetrun pin|unpin DIR...\n\n" +
 		"Starts the servers and workers of a parameter-server job, or the workers of a collective job, which\n" +
@@ -215,8 +216,8 @@ func (o *options) usage() string {
 		"certs makes certificates for the machines of a cluster. doctor reports whether a role could run on\n" +
 		"this machine, and what is missing. new writes a training program for a file of rows. verify checks\n" +
 		"checkpoints and saved models, inspect shows what is in them, and pin keeps a checkpoint that a job\n" +
-		"would remove. compare compares finished jobs. chaos kills roles of a job\n" +
-		"at random, and compares its metric with an undisturbed job's.\n\n")
+		"would remove. compare compares finished jobs. watch shows a job on a page that fleetrun has not\n" +
+		"started. chaos kills roles of a job at random, and compares its metric with an undisturbed job's.\n\n")
 	shown := flag.NewFlagSet("", flag.ContinueOnError)
 	shown.SetOutput(&b)
 	o.flags.VisitAll(func(f *flag.Flag) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/status"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // keeper decides what happens to a job as its roles end. It starts and stops no process: it receives events and returns
@@ -95,7 +95,7 @@ const (
 func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)) *keeper {
 	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say,
 		roles: j.here, now: time.Now,
-		restarts: r, attempts: r.all + 1, wentBack: status.WentBack}
+		restarts: r, attempts: r.all + 1, wentBack: observe.WentBack}
 	k.reset()
 	return k
 }

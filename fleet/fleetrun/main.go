@@ -30,6 +30,7 @@ var commands = map[string]func(args []string, con *console) int{
 	"compare": runCompare,
 	"pin":     runPin,
 	"unpin":   runUnpin,
+	"watch":   runWatch,
 }
 
 // run is fleetrun without its process: it returns the exit code.

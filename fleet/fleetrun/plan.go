@@ -34,6 +34,8 @@ type job struct {
 	lacks   []variable // variables that roles do not inherit
 	scratch string     // a directory that lasts as long as the job
 	token   string     // made for the roles, "" if they have another protection
+	places  []endpoint // for metrics of the roles here, if there is a page
+	uiToken string     // of the page, "" without one
 }
 
 // count returns how many roles of a kind run on this machine.

@@ -19,11 +19,14 @@ func (j *job) ownToken(environ func(string) string) string {
 
 func distant(e endpoint) bool { return !loopback(e.host) }
 
-// withToken adds the token to a role's environment. It is not an argument, which every user could see, and it is in no
+// withToken adds the tokens to a role's environment. They are no arguments, which every user could see, and are in no
 // log.
 func (j *job) withToken(env []string) []string {
-	if j.token == "" {
-		return env
+	if j.token != "" {
+		env = append(env, "FLEET_TOKEN="+j.token)
 	}
-	return append(env, "FLEET_TOKEN="+j.token)
+	if j.uiToken != "" {
+		env = append(env, uiTokenVar+"="+j.uiToken)
+	}
+	return env
 }

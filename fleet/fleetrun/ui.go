@@ -4,73 +4,72 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/internal/ui"
 )
 
-// panel has the data for the page of --ui: the roles that this fleetrun has started, their reports, and the warnings in
-// their logs. Roles are asked only while the page is open. It is nil for a job without a page.
+// panel has the data for the page of --ui: the roles that this fleetrun has started, their status, and the warnings in
+// their logs. It is nil for a job without a page.
 type panel struct {
-	dir     string // directory of the roles' sockets
+	ui.Watch
 	logDir  string
 	name    string
 	began   time.Time
 	logs    logTails
 	mu      sync.Mutex
 	attempt string
-	roles   map[role]*ui.Role
 	metrics func(role) string
 	alone   restarts
 }
 
-// statsVar names the unix socket at which a role reports its counters.
-const statsVar, uiTokenVar = "FLEET_STATS", "FLEET_UI_TOKEN"
+// uiTokenVar is the token of the page, and of the roles' status.
+const uiTokenVar = "FLEET_UI_TOKEN"
 
-// longestSocket is the length that the path of a unix socket may have on every system.
-const longestSocket = 100
-
-// openUI opens the page of --ui, if it is wanted, and prints its address.
+// openUI opens the page of --ui, if it is wanted, and prints its address. Each role then has an address for its metrics
+// and the page's token.
 func (c *crew) openUI(addr string, alone restarts) (close func(), err error) {
 	if addr == "" {
 		return func() {}, nil
 	}
-	if n := len(filepath.Join(c.job.scratch, "worker1000")); n > longestSocket {
-		return nil, fmt.Errorf("--ui: roles' sockets have paths of %d bytes, and %d are possible: set TMPDIR to a "+
-			"shorter directory", n, longestSocket)
+	if c.job.places, err = freePorts(len(c.job.here), slices.Concat(c.job.servers, c.job.workers)); err != nil {
+		return nil, fmt.Errorf("--ui: no free ports for the metrics of roles: %w", err)
 	}
-	l, err := ui.Listen(addr)
+	c.job.uiToken = pageToken()
+	c.panel = &panel{Watch: ui.Watch{Ask: asker(c.job.uiToken)}, logDir: c.logDir, name: filepath.Base(c.program),
+		began: time.Now(), alone: alone,
+		metrics: func(r role) string { return c.job.metricsAt(os.Getenv(metricsVar), r) }}
+	return c.con.servePage(addr, c.job.uiToken, c.panel.job)
+}
+
+func pageToken() string { return cmp.Or(os.Getenv(uiTokenVar), rand.Text()) }
+
+// asker asks processes that have the token for their status.
+func asker(token string) func(ctx context.Context, addr string) (observe.Status, error) {
+	return func(ctx context.Context, addr string) (observe.Status, error) { return observe.Ask(ctx, addr, token) }
+}
+
+// servePage serves a page, whose address it prints, until close is called.
+func (c *console) servePage(addr, token string, source ui.Source) (close func(), err error) {
+	if _, _, err := net.SplitHostPort(addr); err != nil {
+		return nil, fmt.Errorf("--ui=%s: %w: want an address such as :8900 or 0.0.0.0:8900", addr, err)
+	}
+	l, err := observe.Listen(addr)
 	if err != nil {
 		return nil, fmt.Errorf("--ui=%s: %w", addr, err)
 	}
-	c.panel = &panel{dir: c.job.scratch, logDir: c.logDir, name: filepath.Base(c.program), began: time.Now(),
-		roles: map[role]*ui.Role{}, alone: alone,
-		metrics: func(r role) string { return c.job.metricsAt(os.Getenv(metricsVar), r) }}
-	token := cmp.Or(os.Getenv(uiTokenVar), rand.Text())
-	page := ui.New(addr, token, l, c.panel.job)
+	page := ui.New(addr, token, l, source)
 	var serving sync.WaitGroup
-	serving.Go(func() { _ = httpget.Serve(l, page.Answer) })
-	c.con.warn("the job is shown at http://%s/?token=%s", ui.Near(l.Addr().String()), token)
+	serving.Go(func() { _ = observe.Serve(l, page.Answer) })
+	c.warn("the job is shown at http://%s/?token=%s", ui.Near(l.Addr().String()), token)
 	return func() { l.Close(); serving.Wait() }, nil
-}
-
-// socket is the path of a role's socket.
-func (p *panel) socket(r role) string { return filepath.Join(p.dir, fmt.Sprint(r.kind, r.rank)) }
-
-// environment is the variable with a role's socket.
-func (p *panel) environment(r role) []variable {
-	if p == nil {
-		return nil
-	}
-	return []variable{{statsVar, p.socket(r)}}
 }
 
 // started notes that a role has been started, and the attempt.
@@ -108,84 +107,32 @@ func (p *panel) again(r role) {
 
 func (p *panel) change(r role, what func(*ui.Role)) {
 	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		what(p.roles[r])
+		p.Change(string(r.kind), r.rank, what)
 	}
 }
 
 // mostRestarts is the number of restarts that are kept for a role, enough for two minutes.
 const mostRestarts = 20
 
-func (p *panel) set(r role, is ui.Role) {
-	is.Kind, is.Index, is.Log, is.Metrics = string(r.kind), r.rank, logPath(p.logDir, r), p.metrics(r)
-	is.Alone = *p.alone.alone(r.kind) > 0
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if was := p.roles[r]; was != nil { // the last report of a role that is down stays
-		is.Stats, is.At, is.Restarts = was.Stats, was.At, was.Restarts
-	}
-	p.roles[r] = &is
+// set sets how a role stands. The last report of one that is down stays.
+func (p *panel) set(r role, to ui.Role) {
+	p.change(r, func(is *ui.Role) {
+		is.State, is.Since, is.How, is.Again = to.State, to.Since, to.How, time.Time{}
+		is.Log, is.Metrics, is.Alone = logPath(p.logDir, r), p.metrics(r), *p.alone.alone(r.kind) > 0
+	})
 }
 
-// Bounds: roles that are asked at once, the time for an answer, and its length in bytes.
-const (
-	askedAtOnce   = 16
-	patienceOfUI  = time.Second
-	longestAnswer = 16 << 20
-)
-
-// job asks all roles that run.
+// job asks all roles that run. Their logs have more warnings than they tell, and those of roles that have crashed.
 func (p *panel) job(ctx context.Context) ui.Job {
-	p.mu.Lock()
-	j := ui.Job{Name: p.name, Began: p.began, Attempt: p.attempt}
+	j := p.Look(ctx)
+	j.Name, j.Began = p.name, p.began
 	var who []role
-	for r, is := range p.roles {
-		who, j.Roles = append(who, r), append(j.Roles, *is)
+	for _, r := range j.Roles {
+		who = append(who, role{kind(r.Kind), r.Index})
 	}
+	p.mu.Lock()
+	j.Attempt = p.attempt
 	p.mu.Unlock()
-	var asking sync.WaitGroup
-	places := make(chan struct{}, askedAtOnce)
-	for i, r := range who {
-		if s := j.Roles[i].State; s == ui.Ended || s == ui.Failed {
-			continue
-		}
-		places <- struct{}{}
-		asking.Go(func() {
-			defer func() { <-places }()
-			p.ask(ctx, r, &j.Roles[i])
-		})
-	}
-	asking.Wait()
-	slices.SortFunc(j.Roles, func(a, b ui.Role) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), a.Index-b.Index) })
 	j.Warnings = p.logs.read(p.logDir, who, time.Now())
 	return j
-}
-
-// ask asks a role for its report. A role that has answered before and does not is silent; one that was just started has
-// some time until it listens.
-func (p *panel) ask(ctx context.Context, r role, is *ui.Role) {
-	ctx, cancel := context.WithTimeout(ctx, patienceOfUI)
-	defer cancel()
-	text, err := httpget.Get(ctx, "unix", p.socket(r), "/stats.json", longestAnswer)
-	var all []stats.Process
-	if err == nil {
-		err = json.Unmarshal(text, &all)
-	}
-	was := *is
-	switch {
-	case err == nil && len(all) > 0:
-		is.Stats, is.At = &all[0], time.Now()
-		if is.State == ui.Silent {
-			is.Since = time.Now()
-		}
-		is.State = ui.Runs
-	case err != nil && is.State == ui.Runs:
-		is.State, is.Since = ui.Silent, time.Now()
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if now := p.roles[r]; now.Since.Equal(was.Since) && now.State == was.State { // it has not ended meanwhile
-		now.State, now.Since, now.Stats, now.At = is.State, is.Since, is.Stats, is.At
-	}
 }

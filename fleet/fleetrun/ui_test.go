@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,30 +9,36 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/observe"
+	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/internal/ui"
 )
 
-// TestPanel: a role starts until it answers at its socket, is silent when it stops to, and ends as its process does; its log's warnings are
+// TestPanel: a role starts until it answers at its port, is silent when it stops to, and ends as its process does; its log's warnings are
 // shown, of which a full disk is a finding.
 func TestPanel(t *testing.T) {
 	t.Parallel()
-	p := &panel{dir: t.TempDir(), logDir: t.TempDir(), began: time.Now(), roles: map[role]*ui.Role{},
-		alone: restarts{workers: 1}, metrics: func(r role) string { return "at " + r.String() }}
+	at := map[role]string{{server, 0}: porttest.Free(t, 1)[0], {worker, 1}: "at worker 1"}
+	p := &panel{Watch: ui.Watch{Ask: asker("token")}, logDir: t.TempDir(), began: time.Now(),
+		alone: restarts{workers: 1}, metrics: func(r role) string { return at[r] }}
 	s0, w0, w1 := role{server, 0}, role{worker, 0}, role{worker, 1}
-	for _, r := range []role{w1, s0, w0} {
-		p.started(r, "attempt 2 of 3")
-	}
-	l, err := net.Listen("unix", p.socket(w0))
+	l, err := observe.Listen(":0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	at[w0] = l.Addr().String()
 	served := make(chan error)
 	go func() {
-		served <- httpget.Serve(l, func(r *httpget.Request) httpget.Answer {
-			return httpget.Answer{Status: 200, Stream: func(w io.Writer) error { _, err := io.WriteString(w, `[{"Counts":{"Steps":7}}]`); return err }}
+		served <- observe.Serve(l, func(r *observe.Request) observe.Answer {
+			if r.Path != "/status" || !r.Bears("token") {
+				return observe.Text(401, "")
+			}
+			return observe.Answer{Status: 200, Body: []byte(`{"Roles":[{"Kind":"worker","Index":0,"Runs":true,"Stats":{"Counts":{"Steps":7}}}]}`)}
 		})
 	}()
+	for _, r := range []role{w1, s0, w0} {
+		p.started(r, "attempt 2 of 3")
+	}
 	full := os.WriteFile("/dev/full", []byte("x"), 0o600) // as the system says it
 	log := fmt.Sprintf("2026/01/01 00:00:00 INFO fine\n2026/01/01 00:00:00 ERROR \"checkpoint failed\" error=%q\n", full)
 	if err := os.WriteFile(filepath.Join(p.logDir, "serverlog.0"), []byte(log+"half a WARN"), 0o600); err != nil {

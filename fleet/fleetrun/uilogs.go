@@ -9,13 +9,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/ui"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // logTails are the logs of roles; each is read from where the last read ended.
 type logTails struct {
 	at       map[role]int64
-	warnings ui.Warnings
+	warnings observe.Warnings
 }
 
 // warns and errs match the lines that a page shows, and stamp the time in one.
@@ -28,7 +28,7 @@ var (
 )
 
 // read reads what roles have written since the last call, and returns their last warnings, without repetitions.
-func (t *logTails) read(dir string, who []role, now time.Time) []ui.Warning {
+func (t *logTails) read(dir string, who []role, now time.Time) []observe.Warning {
 	if t.at == nil {
 		t.at = map[role]int64{}
 	}

@@ -23,8 +23,6 @@ type Process struct {
 	// server.
 	Requests []Request
 	Links    []Link
-	// Training is the progress that the program shows, nil if none.
-	Training *Training
 	// Refused is the number of requests that this server answered with a permanent error.
 	Refused int64 `count:"refused"`
 	// Server is the state of the job, as this server sees it.

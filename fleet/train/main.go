@@ -15,7 +15,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/mistyped"
-	exit "github.com/gofleet/gofleet/internal/status"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/rolemaker"
 )
 
@@ -92,7 +92,7 @@ func status(err error) int {
 	case is && i.Signal == syscall.SIGTERM && errors.Is(err, fleet.ErrUnsaved): // for any reason
 		return 1
 	case errors.Is(err, fleet.ErrWentBack):
-		code, _ := exit.Restart() // start has checked it
+		code, _ := observe.Restart() // start has checked it
 		return code
 	case is:
 		if s, numbered := i.Signal.(syscall.Signal); numbered {
@@ -106,7 +106,7 @@ func start(o *Options, args []string, job func() (Job, error)) error {
 	if len(args) > 0 {
 		return usage{fmt.Errorf("unexpected argument %q; want flags only, see -h", args[0])}
 	}
-	_, err := exit.Restart()
+	_, err := observe.Restart()
 	if err = errors.Join(err, o.Check()); err != nil {
 		return usage{err}
 	}

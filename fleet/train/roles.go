@@ -71,7 +71,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	j.standIns.waits = max(whole.WorkerTimeout, whole.WorkersReturn()).Std()
 	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
 		others: others{lost: map[int]int{}, epochs: j.Epochs}, shares: shares{job: &j, fleet: f}, tests: tests{job: &j},
-		shown:    shown{job: &j},
+		shown:    shown{job: &j, worker: f.WorkerIndex()},
 		together: f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync,
 		inStep:   f.ServerNum() == 0 || s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP,
 		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&

@@ -3,36 +3,33 @@ package train
 import (
 	"fmt"
 	"slices"
-	"sync/atomic"
 
-	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
-// shown is the progress of training for a page of this process; a published value does not change.
+// shown is the progress of training in the status of this process.
 type shown struct {
-	now    atomic.Pointer[stats.Training]
 	job    *Job
+	worker int
 	points int // of the curve
 }
 
 // mostMarks is the largest number of marks that are shown.
 const mostMarks = 100
 
-// attach makes pages show the training from now on.
-func (s *shown) attach(f *fleet.Fleet, c *curve, history []Evaluation) {
+// begin shows the training from now on, and marks that it was started again.
+func (s *shown) begin(c *curve, history []Evaluation) {
 	if n := len(c.Points); n > 0 && !slices.Contains(c.Again, c.Points[n-1][0]) {
 		c.Again = append(c.Again[max(0, len(c.Again)-mostMarks):], c.Points[n-1][0])
 	}
 	s.publish(c, history)
-	f.ShowTraining(func() stats.Training { return *s.now.Load() })
 }
 
 // publish updates what is shown, with the same panels as the picture.
 func (s *shown) publish(c *curve, history []Evaluation) {
-	t := &stats.Training{Epochs: s.job.Epochs}
+	t := &observe.Training{Epochs: s.job.Epochs}
 	for _, at := range c.Again {
-		t.Marks = append(t.Marks, stats.Mark{At: float64(at), Kind: "restart", Text: "started again"})
+		t.Marks = append(t.Marks, observe.Mark{At: float64(at), Kind: "restart", Text: "started again"})
 	}
 	for i, p := range s.job.panels(c, history) {
 		falls := i == 0 || s.job.Metrics[i-1].Falls()
@@ -42,17 +39,17 @@ func (s *shown) publish(c *curve, history []Evaluation) {
 	}
 	for _, e := range history[max(0, len(history)-mostMarks):] {
 		if e.End {
-			t.Marks = append(t.Marks, stats.Mark{At: float64(e.Examples), Kind: "epoch",
+			t.Marks = append(t.Marks, observe.Mark{At: float64(e.Examples), Kind: "epoch",
 				Text: fmt.Sprintf("epoch %d", e.Epoch)})
 		}
 	}
 	s.points = len(c.Points)
-	s.now.Store(t)
+	observe.Trained.Store(s.worker, t)
 }
 
 // curveOf is a line of the picture. A line of evaluations has a best point.
-func curveOf(panel string, l series, falls bool) stats.Curve {
-	c := stats.Curve{Panel: panel, Name: l.name}
+func curveOf(panel string, l series, falls bool) observe.Curve {
+	c := observe.Curve{Panel: panel, Name: l.name}
 	for _, p := range l.points {
 		x, y := float64(p[0]), float64(p[1])
 		if c.Points = append(c.Points, [2]float64{x, y}); l.name == "test" &&

@@ -6,21 +6,28 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/nn"
 )
 
+// shownOf is the training that the status of a worker of this process shows, nil if it shows none.
+func shownOf(worker int) *observe.Training {
+	is, _ := observe.Trained.Load(worker)
+	of, _ := is.(*observe.Training)
+	return of
+}
+
 // TestRestartsAreShown: a job that was started again twice shows where each time.
 func TestRestartsAreShown(t *testing.T) {
-	t.Parallel()
+	// Serial: it reads what workers of this process show.
 	dir := t.TempDir()
-	var shown stats.Training
+	var shown observe.Training
 	for epochs := 1; epochs <= 3; epochs++ {
 		play(t, 1, 1, func() train.Job {
 			j := job(train.Options{Mode: "sync", Epochs: epochs, Batch: 40, Checkpoint: dir})
 			j.Hooks = []train.Hooks{{End: func(_ context.Context, r *train.Run) error {
-				shown = *r.Fleet.Stats().Training
+				shown = *shownOf(0)
 				return nil
 			}}}
 			return j
@@ -37,19 +44,19 @@ func TestRestartsAreShown(t *testing.T) {
 	}
 }
 
-// TestTrainingIsShown: while a job trains, each worker's Stats have its curves so far, with the best evaluation and the epochs' ends, and
+// TestTrainingIsShown: while a job trains, each worker's status has its curves so far, with the best evaluation and the epochs' ends, and
 // what was shown before is not changed.
 func TestTrainingIsShown(t *testing.T) {
-	t.Parallel()
+	// Serial: it reads what workers of this process show.
 	var mu sync.Mutex
-	var seen []*stats.Training
+	var seen []*observe.Training
 	results, _ := play(t, 1, 2, func() train.Job {
 		j := job(train.Options{Epochs: 3, Batch: 40})
 		j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, _ nn.TrainResult) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if r.Fleet.WorkerIndex() == 1 {
-				seen = append(seen, r.Fleet.Stats().Training)
+				seen = append(seen, shownOf(1))
 			}
 			return nil
 		}}}

@@ -97,7 +97,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if (r.others.leads || !r.inStep) && !r.ends.over { // in step all are at the same place
 		r.shares.warnOrder(r.Epoch)
 	}
-	r.shown.attach(r.Fleet, &r.curve, r.History)
+	r.shown.begin(&r.curve, r.History)
 	err = r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
 	if err == nil && (!r.others.late || r.Epoch >= r.others.front) {
 		err = r.endAgain(ctx)

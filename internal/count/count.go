@@ -13,6 +13,8 @@
 // _total if the number only grows. Members of a family differ by a label, and the first has the help of all. If a meter
 // is registered ([Register]), the struct for users gives the same samples ([Samples]). Counting takes one atomic
 // addition, or two in a [Histogram]. A struct for users has a field with the fields of [Distribution] for a histogram.
+//
+// While a CPU profile is taken ([Profiling]), goroutines are labelled with what they work on ([Label]).
 package count
 
 import (

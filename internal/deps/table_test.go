@@ -55,7 +55,7 @@ var house = map[string][]string{
 	"internal/update":       {"internal/gradient", "internal/layout", "internal/panics", "internal/rules", "internal/table", "optimizer", "strategy"},
 	"internal/roster":       {"internal/mode", "internal/progress", "internal/wire"},
 	"internal/server/state": {"internal/awake", "internal/cut", "internal/journal", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
-	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/profiled", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
+	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 
 	"nn": {"dataset", "internal/histogram", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 
@@ -63,15 +63,15 @@ var house = map[string][]string{
 	"nn/nntest": {"nn", "nn/serve", "optimizer", "optimizer/weights"},
 	"nn/onnx":   {"dataset", "internal/files", "internal/protowire", "nn", "nn/serve", "optimizer"},
 
-	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/exposition", "internal/files", "internal/health", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/modelfiles", "internal/peer", "internal/profiled", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/status", "internal/table", "internal/ui", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
-	"fleet/fleetrun": {"fleet/stats", "internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/httpget", "internal/mistyped", "internal/peer", "internal/procs", "internal/progress", "internal/runs", "internal/starter", "internal/status", "internal/ui", "internal/wire", "rolemaker",
+	"fleet": {"fleet/stats", "internal/accumulate", "internal/awake", "internal/backend", "internal/cgroup", "internal/checkpoint", "internal/client", "internal/collective", "internal/count", "internal/exchange", "internal/files", "internal/inference", "internal/layout", "internal/mistyped", "internal/mode", "internal/modelfiles", "internal/observe", "internal/peer", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
+	"fleet/fleetrun": {"internal/certs", "internal/cgroup", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/observe", "internal/peer", "internal/procs", "internal/progress", "internal/runs", "internal/starter", "internal/ui", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":               {"fleet", "fleet/checkpoints", "internal/awake", "internal/procs", "optimizer", "strategy"},
 	"fleet/metrics":                {"fleet", "internal/histogram"},
 	"fleet/stats":                  {"internal/count", "transport"},
 	"fleet/checkpoints":            {"fleet", "internal/checkpoint", "internal/progress"},
 	"fleet/paddle":                 {"dataset", "fleet", "fleet/stats", "strategy"},
-	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/stats", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/awake", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/rules", "internal/runs", "internal/status", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/stats", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/awake", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/observe", "internal/rules", "internal/runs", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
 	"fleet/train/internal/check":   {"dataset", "internal/rules", "nn", "optimizer", "optimizer/local"},
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
@@ -87,9 +87,8 @@ var house = map[string][]string{
 	"examples/internal/torchtest": {"dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
 	"internal/rules":              {"optimizer"},
 	"optimizer":                   {"optimizer/lr"},
-	"internal/ui":                 {"fleet/stats", "internal/httpget"},
-	"internal/exposition":         {"internal/count", "internal/httpget", "internal/profiled"},
-	"internal/health":             {"internal/httpget"},
+	"internal/ui":                 {"fleet/stats", "internal/observe"},
+	"internal/observe":            {"fleet/stats", "internal/count"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
@@ -115,7 +114,7 @@ var houseTests = map[string][]string{
 	"examples/wide_and_deep":  {"fleet/stats", "transport"},
 	"internal/checkpoint":     {"fleet/store", "fleet/store/storetest"},
 	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/table", "optimizer"},
-	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "internal/count/counttest", "internal/httpget", "internal/safetensors", "internal/wire", "nn", "nn/serve", "optimizer/local", "optimizer/lr"},
+	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "internal/count/counttest", "internal/safetensors", "internal/ui", "internal/wire", "nn", "nn/serve", "optimizer/local", "optimizer/lr"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/reader":            {"fleet", "fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer", "rolemaker", "strategy"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},

@@ -11,9 +11,9 @@ var ours = []string{
 	"FLEET_READ_TOKEN",
 	"FLEET_ROLE", "FLEET_INDEX", "FLEET_SERVERS", "FLEET_WORKERS", "FLEET_PORT", "FLEET_ADVERTISE", // rolemaker
 	"FLEET_RENDEZVOUS",
-	"FLEET_PROGRESS",                                                             // nn
-	"FLEET_HEALTH", "FLEET_LOG", "FLEET_METRICS", "FLEET_STATS", "FLEET_RESTART", // fleet
-	"FLEET_READ_ROWS", "FLEET_UI", "FLEET_UI_TOKEN",
+	"FLEET_PROGRESS",                                                                 // nn
+	"FLEET_HEALTH", "FLEET_LOG", "FLEET_METRICS", "FLEET_RESTART", "FLEET_READ_ROWS", // fleet
+	"FLEET_UI", "FLEET_UI_TOKEN",
 	"FLEET_EXIT_RESTART", // fleet/train, fleet/fleetrun
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/gofleet/gofleet/internal/profiled"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -40,7 +40,7 @@ func BenchmarkRequest(b *testing.B) {
 		for _, profiling := range []bool{false, true} {
 			b.Run(fmt.Sprintf("rows=%d/profile=%t", rows, profiling), func(b *testing.B) {
 				if profiling {
-					defer profiled.Take()()
+					defer count.TakeProfile()()
 				}
 				ask := asking(b, strategy.ModeAsync, "push and pull", rows)
 				b.ReportAllocs()

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/profiled"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
@@ -123,13 +123,13 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 		return wire.Refuse(wire.StatusRefused, "server %d does not support %v: run the same build everywhere", d.index,
 			f.Op)
 	}
-	on := profiled.On()
+	on := count.Profiling()
 	if on {
 		label(f, "")
 	}
 	err := d.handlers[f.Op](f, r)
-	if on || profiled.On() {
-		profiled.Set(context.Background())
+	if on || count.Profiling() {
+		count.Label(context.Background())
 	}
 	if err == nil {
 		r.Header().Job = f.Job
@@ -143,7 +143,7 @@ func label(f *wire.Frame, table string) {
 	if table == "" {
 		labels = labels[:4]
 	}
-	profiled.Set(context.Background(), labels...)
+	count.Label(context.Background(), labels...)
 }
 
 // admit checks the job of a frame. Workers that join and servers that report send whole fingerprints to their handlers,

@@ -1,7 +1,7 @@
 package server
 
 import (
-	"github.com/gofleet/gofleet/internal/profiled"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -103,7 +103,7 @@ func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 	for i := range r.Asked[:r.Wanted] {
 		a := &r.Asked[i]
 		a.Rows = state.Grow(a.Rows, len(a.IDs)*c.part.Dim(a.Embedding))
-		if profiled.On() {
+		if count.Profiling() {
 			label(f, c.part.Layout.Embeddings[a.Embedding].Name)
 		}
 		if err := c.pullRows(a.Embedding, a.IDs, a.Rows, peek || a.Peek); err != nil {
@@ -111,7 +111,7 @@ func (c *reading) pull(f *wire.Frame, r *state.Reply, peek bool) error {
 		}
 		r.Bare(uint32(c.part.Layout.Embeddings[a.Embedding].Index), a.Rows)
 	}
-	if r.Wanted > 0 && profiled.On() {
+	if r.Wanted > 0 && count.Profiling() {
 		label(f, "")
 	}
 	return c.pullChanged(f, r)

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
-	"github.com/gofleet/gofleet/internal/profiled"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
@@ -148,7 +148,7 @@ func (c *rounds) take(workers []int) *closing {
 	if c.clipping.needsPeers() {
 		u.what.Sum = func(own []gradient.Squares) ([]gradient.Squares, error) { return c.clipping.sum(round, own) }
 	}
-	if u.what.Label = nil; profiled.On() {
+	if u.what.Label = nil; count.Profiling() {
 		u.what.Label = labelled(u.workers)
 	}
 	if c.journal.On() {
@@ -169,7 +169,7 @@ func labelled(workers []int) func(table string) {
 		if table != "" {
 			with = append(labels[:len(labels):len(labels)], "table", table)
 		}
-		profiled.Set(context.Background(), with...)
+		count.Label(context.Background(), with...)
 	}
 }
 

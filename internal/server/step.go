@@ -3,7 +3,7 @@ package server
 import (
 	"sync"
 
-	"github.com/gofleet/gofleet/internal/profiled"
+	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -37,7 +37,7 @@ func (c *steps) step(f *wire.Frame, r *state.Reply) error {
 		}
 		c.foresight.ask(p, f, r)
 		err := c.pushing.push(f, p, r.Header())
-		if profiled.On() { // the goroutine may have made an update of others, and changed its labels
+		if count.Profiling() { // the goroutine may have made an update of others, and changed its labels
 			label(f, "")
 		}
 		if err != nil {

@@ -1,14 +1,12 @@
 package ui
 
 import (
-	"crypto/sha256"
-	"crypto/subtle"
 	"net/http"
 	"net/textproto"
 	"net/url"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // door admits requests with the token: by ?token= once, which becomes a cookie, or as a bearer token. It refuses
@@ -24,28 +22,21 @@ const policy = "Content-Security-Policy: default-src 'none'; script-src 'self'; 
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // admit answers a request without access, or redirects one with a token; nil admits the request.
-func (d *door) admit(r *httpget.Request) *httpget.Answer {
+func (d *door) admit(r *observe.Request) *observe.Answer {
 	if !r.IsFor(d.name) {
-		a := httpget.Text(http.StatusMisdirectedRequest, "this page is called by its address, or localhost")
+		a := observe.Text(http.StatusMisdirectedRequest, "this page is called by its address, or localhost")
 		return &a
 	}
-	if given := r.Query.Get("token"); r.Path == "/" && d.opens(given) {
+	if given := r.Query.Get("token"); r.Path == "/" && observe.Same(given, d.token) {
 		cookie := d.cookie() + "=" + url.QueryEscape(given) + "; Path=/; HttpOnly; SameSite=Strict"
-		return &httpget.Answer{Status: http.StatusSeeOther,
+		return &observe.Answer{Status: http.StatusSeeOther,
 			Header: []string{"Location: /", "Referrer-Policy: no-referrer", "Set-Cookie: " + cookie}}
 	}
-	bearer, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	if d.opens(bearer) || d.opens(d.kept(r.Header)) {
+	if r.Bears(d.token) || observe.Same(d.kept(r.Header), d.token) {
 		return nil
 	}
-	a := httpget.Text(http.StatusUnauthorized, "this page has a token: open the address that was printed, …/?token=…")
+	a := observe.Text(http.StatusUnauthorized, "this page has a token: open the address that was printed, …/?token=…")
 	return &a
-}
-
-// opens compares tokens in a time that does not reveal how much of a guess is right.
-func (d *door) opens(given string) bool {
-	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(d.token))
-	return given != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
 // cookie has the port in its name, since cookies are shared by all ports of a host.

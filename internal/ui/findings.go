@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // Finding is a problem of a job, or a remark, with what to do.
@@ -110,7 +111,7 @@ func brief(d time.Duration) string {
 
 // full finds full disks.
 func full(now *Job) []Finding {
-	f, last, count := Finding{Level: "bad", Mark: "disk is full"}, Warning{}, 0
+	f, last, count := Finding{Level: "bad", Mark: "disk is full"}, observe.Warning{}, 0
 	for _, w := range now.Warnings {
 		if strings.Contains(w.Text, "no space left on device") {
 			last, count = w, count+w.Count
@@ -155,7 +156,7 @@ const mostOfLine = 160
 
 // writer is the role with the full disk in a warning: the last server that the error came through, or else the role
 // that logged it.
-func writer(w Warning) string {
+func writer(w observe.Warning) string {
 	for at := len(w.Text); ; {
 		if at = strings.LastIndex(w.Text[:at], "server "); at < 0 {
 			return w.Role
@@ -235,14 +236,9 @@ func remedy(now *Job, whom string) string {
 	case now.Roles[at].State == Silent:
 		return "That process runs and does not answer: look whether it is stopped or swaps."
 	}
-	where := "To see where it is, start the job with FLEET_METRICS=:9100: its goroutines then have an address, which " +
-		"is shown here."
-	if at := now.Roles[at].Metrics; at != "" {
-		where = "Where it is: its goroutines are at http://" + at + "/debug/pprof/goroutine?debug=2, for callers on " +
-			"its machine."
-	}
 	return "That worker runs: it computes a long step, reads slowly, or does not come to the call that the others " +
-		"wait in. " + where
+		"wait in. Where it is: its goroutines are at http://" + now.Roles[at].Metrics +
+		"/debug/pprof/goroutine?debug=2, for callers on its machine."
 }
 
 // slow finds a server for whose answers workers wait longer than for the others', since the last look.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // Source returns the current state of a job.
@@ -14,28 +15,30 @@ type Source func(ctx context.Context) Job
 
 // Job is the state of a job, as a source knows it.
 type Job struct {
-	Name     string    // the program's
-	Began    time.Time // zero if it is not known
-	At       time.Time // when this was the state
-	Attempt  string    // "attempt 2 of 4", empty for the first
-	Roles    []Role    // servers first, by index
-	Warnings []Warning // the oldest first
+	Name     string            // the program's
+	Began    time.Time         // zero if it is not known
+	At       time.Time         // when this was the state
+	Attempt  string            // "attempt 2 of 4", empty for the first
+	Roles    []Role            // servers first, by index
+	Warnings []observe.Warning // the oldest first
 
-	saved []stats.Mark
+	saved []observe.Mark
 }
 
 // Role is a process of the job.
 type Role struct {
-	Kind  string // server or worker
-	Index int
-	State State
-	Since time.Time // beginning of the state
-	How   string    // how it ended
-	At    time.Time // when its Stats were reported
-	Stats *stats.Process
+	Kind     string // server or worker
+	Index    int
+	State    State
+	Since    time.Time // beginning of the state
+	How      string    // how it ended
+	At       time.Time // when its Stats were reported
+	Stats    *stats.Process
+	Training *observe.Training // nil if it shows none
+	Warnings []observe.Warning
 
 	Log      string      // path of its log
-	Metrics  string      // address of its metrics and goroutines, by FLEET_METRICS; "" if there is none
+	Metrics  string      // address of its metrics, status and goroutines
 	Alone    bool        // it may be started again alone
 	Again    time.Time   // when it will be started again, if it rests before
 	Restarts []time.Time // of this process alone, the oldest first

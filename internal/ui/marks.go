@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // saved records where a job was when its checkpoints became whole, as far as the page was looked at meanwhile.
 type saved struct {
 	looked bool
 	count  int
-	at     []stats.Mark
+	at     []observe.Mark
 }
 
 // mostSaved is the largest number of checkpoints that are shown.
@@ -24,24 +24,21 @@ func (s *saved) look(now *Job) {
 		count = r.Stats.Server.Checkpoints
 	}
 	for _, r := range now.Roles {
-		if r.Stats == nil {
-			continue
-		}
-		for _, c := range trained(r.Stats.Training) {
+		for _, c := range trained(r.Training) {
 			if n := len(c.Points); n > 0 {
 				examples = max(examples, c.Points[n-1][0])
 			}
 		}
 	}
 	if s.looked && count > s.count && examples > 0 {
-		s.at = append(s.at[max(0, len(s.at)-mostSaved+1):], stats.Mark{At: examples, Kind: "checkpoint",
+		s.at = append(s.at[max(0, len(s.at)-mostSaved+1):], observe.Mark{At: examples, Kind: "checkpoint",
 			Text: fmt.Sprintf("checkpoint %d of this run", count)})
 	}
 	s.looked, s.count = true, count
 	now.saved = slices.Clone(s.at)
 }
 
-func trained(t *stats.Training) []stats.Curve {
+func trained(t *observe.Training) []observe.Curve {
 	if t == nil {
 		return nil
 	}
@@ -49,7 +46,7 @@ func trained(t *stats.Training) []stats.Curve {
 }
 
 // marked is a job's training, with marks where it was saved.
-func (j *Job) marked(t *stats.Training) *stats.Training {
+func (j *Job) marked(t *observe.Training) *observe.Training {
 	with := *t
 	with.Marks = slices.Concat(t.Marks, j.saved)
 	return &with

@@ -4,14 +4,12 @@ import (
 	"context"
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"net"
 	"net/http"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 //go:embed page.html
@@ -26,7 +24,7 @@ var js []byte
 // Page shows a job in browsers that have its token.
 type Page struct {
 	door   door
-	source atomic.Pointer[Source]
+	source Source
 
 	mu     sync.Mutex
 	before *Job // the look before the last
@@ -41,40 +39,23 @@ const (
 	longest = 4 * time.Second
 )
 
-// Listen makes the page's listener. An address without a host means the loopback address.
-func Listen(addr string) (net.Listener, error) {
-	host, port, err := net.SplitHostPort(addr)
-	if err != nil {
-		return nil, fmt.Errorf("%w: want an address such as :8900 or 0.0.0.0:8900", err)
-	}
-	if host == "" {
-		host = "127.0.0.1"
-	}
-	return net.Listen("tcp", net.JoinHostPort(host, port))
-}
-
 // New makes a page at an address; token is its secret.
 func New(addr, token string, l net.Listener, source Source) *Page {
 	name, _, _ := net.SplitHostPort(addr)
 	_, port, _ := net.SplitHostPort(l.Addr().String())
-	p := &Page{door: door{token: token, name: name, port: port}}
-	p.Show(source)
-	return p
+	return &Page{door: door{token: token, name: name, port: port}, source: source}
 }
 
-// Show makes the page show another job.
-func (p *Page) Show(source Source) { p.source.Store(&source) }
-
 // Answer answers a request.
-func (p *Page) Answer(r *httpget.Request) httpget.Answer {
+func (p *Page) Answer(r *observe.Request) observe.Answer {
 	if r.Path == "/favicon.ico" { // browsers ask for it
-		return httpget.Answer{Status: http.StatusNoContent}
+		return observe.Answer{Status: http.StatusNoContent}
 	}
 	if refused := p.door.admit(r); refused != nil {
 		return *refused
 	}
-	of := func(kind string, body []byte) httpget.Answer {
-		return httpget.Answer{Status: http.StatusOK, Type: kind, Body: body,
+	of := func(kind string, body []byte) observe.Answer {
+		return observe.Answer{Status: http.StatusOK, Type: kind, Body: body,
 			Header: []string{policy, "Referrer-Policy: no-referrer", "Cross-Origin-Resource-Policy: same-origin"}}
 	}
 	switch r.Path {
@@ -87,7 +68,7 @@ func (p *Page) Answer(r *httpget.Request) httpget.Answer {
 	case "/job.json":
 		return of("application/json", p.look())
 	}
-	return httpget.Text(http.StatusNotFound, "unknown path; want /, or /job.json for programs")
+	return observe.Text(http.StatusNotFound, "unknown path; want /, or /job.json for programs")
 }
 
 // look returns the state of the job, now or a moment ago.
@@ -99,7 +80,7 @@ func (p *Page) look() []byte {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
-	now := (*p.source.Load())(ctx)
+	now := p.source(ctx)
 	now.At = time.Now()
 	p.before, p.last = earlier(p.before, p.last, &now), &now
 	p.saved.look(&now)

@@ -127,7 +127,7 @@ function showCurves(v, rates) {
   for (const [name, lines] of panels) all.push(panel(name, lines, (v.training.Marks || []), "examples", number));
   if (rates.length > 1) all.push(panel("examples a second, since this page was opened", [{ Name: "all workers", Points: rates }], [], "ago", (s) => time(Math.max(0, -s))));
   byId("legend").hidden = panels.size === 0;
-  put("curves", ...(all.length ? all : [make("p", { class: "none" }, "No curve so far: fleet/train shows its losses, and a loop of one's own by Fleet.ShowTraining.")]));
+  put("curves", ...(all.length ? all : [make("p", { class: "none" }, "No curve so far: fleet/train shows its losses.")]));
 }
 
 function panel(name, lines, marks, unit, place) {

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/httpget"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // made is a job of so many servers and workers that train, a while after it began.
@@ -68,12 +68,11 @@ func TestFindings(t *testing.T) {
 			r := fails(j, 50*time.Second, 40*time.Second)
 			r.State, r.Since = Runs, j.At.Add(-40*time.Second)
 		}, "", "", ""},
-		"a wait for a worker that runs": {func(j *Job) { waits(j, "at BarrierWorker") }, "server 0 has waited for worker 1 for 40s", "FLEET_METRICS=:9100", "worker 1 is waited for"},
-		"a wait for one that has metrics": {func(j *Job) { waits(j, "at BarrierWorker"); worker(j, 1).Metrics = "127.0.0.1:9103" },
+		"a wait for a worker that runs": {func(j *Job) { waits(j, "at BarrierWorker"); worker(j, 1).Metrics = "127.0.0.1:9103" },
 			"server 0 has waited", "http://127.0.0.1:9103/debug/pprof/goroutine?debug=2", "worker 1 is waited for"},
 		"a full disk of two, in many lines": {func(j *Job) {
 			long := strings.Repeat("word ", 40) + "no space left on device"
-			j.Warnings = []Warning{{Role: "server 1", Text: long, Count: 19, At: j.At}, {Role: "server 0", Text: long, Count: 1, At: j.At.Add(-3 * time.Second)}}
+			j.Warnings = []observe.Warning{{Role: "server 1", Text: long, Count: 19, At: j.At}, {Role: "server 0", Text: long, Count: 1, At: j.At.Add(-3 * time.Second)}}
 		}, "server 0 and server 1 can't write: a disk is full (said 20 times, the last 3s ago). " + strings.Repeat("word ", 32) + "…", "Free space", "server 0 disk is full"},
 		"a process that fails": {func(j *Job) {
 			*worker(j, 1) = Role{Kind: "worker", Index: 1, State: Failed, Since: j.At.Add(-5 * time.Second), How: "killed (signal 9)"}
@@ -100,16 +99,16 @@ func TestFindings(t *testing.T) {
 			j.Roles[1].Stats.Server.Members = []stats.Member{{Worker: 0, State: "dead"}} // server 0 knows
 		}, "Expected back: worker 1.", "start them again", "worker 1 is expected back"},
 		"a full disk": {func(j *Job) {
-			j.Warnings = []Warning{{Role: "server 1", Text: "ERROR checkpoint error=\"write ckpt: no space left on device\""}}
+			j.Warnings = []observe.Warning{{Role: "server 1", Text: "ERROR checkpoint error=\"write ckpt: no space left on device\""}}
 		}, "server 1 can't write: a disk is full. ", "Free space", "server 1 disk is full"},
 		"a full disk of another": {func(j *Job) {
-			j.Warnings = []Warning{{Role: "worker 0", Text: `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: write /data/ckpt-7/p.tmp: no space left on device"`}}
+			j.Warnings = []observe.Warning{{Role: "worker 0", Text: `WARN epoch=16 error="fleet: Checkpoint: server 0 (127.0.0.1:46339): server 1: checkpoint: part p: write /data/ckpt-7/p.tmp: no space left on device"`}}
 		}, "server 1 can't write: a disk is full. ", "Free space on the disk of /data/ckpt-7,", "server 1 disk is full"},
 		"a full disk of server 0": {func(j *Job) {
-			j.Warnings = []Warning{{Role: "worker 0", Text: `fleet: Checkpoint: saving /data: server 0 (server-0:1): checkpoint: write /data/job.lock: no space left on device`}}
+			j.Warnings = []observe.Warning{{Role: "worker 0", Text: `fleet: Checkpoint: saving /data: server 0 (server-0:1): checkpoint: write /data/job.lock: no space left on device`}}
 		}, "server 0 can't write: a disk is full. ", "Free space on the disk of /data,", "server 0 disk is full"},
 		"a full disk of a worker": {func(j *Job) {
-			j.Warnings = []Warning{{Role: "worker 0", Text: `ERROR asked server 12 for the server x: history.csv: no space left on device`}}
+			j.Warnings = []observe.Warning{{Role: "worker 0", Text: `ERROR asked server 12 for the server x: history.csv: no space left on device`}}
 		}, "worker 0 can't write: a disk is full. ", "Free space", "worker 0 disk is full"},
 		"a full table": {func(j *Job) { j.Roles[0].Stats.Tables[0].TurnedAway = 3 }, `the table "<b>t</b>" is full, and 3 gradients`, "MaxBytes", "server 0 a table is full"},
 		"NaN":          {func(j *Job) { worker(j, 0).Stats.Counts.NotFinite = 2 }, "worker 0: 2 gradients were not finite.", "learning rate", "worker 0 NaN in gradients"},
@@ -171,7 +170,7 @@ func TestView(t *testing.T) {
 	}
 	again := made(2, 2, 12*time.Second)
 	again.Roles[2].Stats.Work = stats.Work{}
-	again.Roles[2].Stats.Training = &stats.Training{Epochs: 3}
+	again.Roles[2].Training = &observe.Training{Epochs: 3}
 	if v := viewOf(before, again); v.Rate != 100 || v.Roles[2].Rate != 0 || v.Training.Epochs != 3 {
 		t.Errorf("behind a restart: %+v", v)
 	}
@@ -207,16 +206,16 @@ func TestMembers(t *testing.T) {
 func TestCheckpointsAreMarked(t *testing.T) {
 	saved, examples := 3, 0.0
 	p := new(Page)
-	p.Show(func(context.Context) Job {
+	p.source = func(context.Context) Job {
 		j := made(1, 2, time.Minute)
 		j.Roles[0].Stats.Server.Checkpoints = saved
-		j.Roles[1].Stats.Training = &stats.Training{Marks: []stats.Mark{{At: 1, Kind: "epoch"}},
-			Curves: []stats.Curve{{Panel: "loss", Name: "train", Points: [][2]float64{{0, 1}, {examples, 1}}}}}
+		j.Roles[1].Training = &observe.Training{Marks: []observe.Mark{{At: 1, Kind: "epoch"}},
+			Curves: []observe.Curve{{Panel: "loss", Name: "train", Points: [][2]float64{{0, 1}, {examples, 1}}}}}
 		return *j
-	})
+	}
 	look := func(count int, at float64) (said string) {
 		saved, examples, p.last = count, at, nil
-		var v struct{ Training stats.Training }
+		var v struct{ Training observe.Training }
 		if err := json.Unmarshal(p.look(), &v); err != nil {
 			t.Fatal(err)
 		}
@@ -283,7 +282,7 @@ func TestDoor(t *testing.T) {
 	} {
 		path, query, _ := strings.Cut(c.path, "?")
 		values, _ := url.ParseQuery(query)
-		r := &httpget.Request{Path: path, Query: values, Header: textproto.MIMEHeader{"Host": {c.host}}}
+		r := &observe.Request{Path: path, Query: values, Header: textproto.MIMEHeader{"Host": {c.host}}}
 		if name, value, ok := strings.Cut(c.header, ": "); ok {
 			r.Header.Set(name, value)
 		}
@@ -314,32 +313,17 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestListen listens on loopback unless another address is named.
-func TestListen(t *testing.T) {
-	l, err := Listen(":0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if at := l.Addr().(*net.TCPAddr); !at.IP.IsLoopback() {
-		t.Errorf("it listens at %v", at)
-	}
-	if _, err := Listen("8900"); err == nil || !strings.Contains(fmt.Sprint(err), "want an address such as :8900") {
-		t.Error(err)
-	}
-}
-
 // TestRolesThatAreHeardLessOften: a rate is that between the last two times at which a process said something, however often a page looks, and
 // none of one that says nothing more.
 func TestRolesThatAreHeardLessOften(t *testing.T) {
 	p := new(Page)
 	var at []time.Duration // what the worker said last, by look
 	var state State
-	p.Show(func(context.Context) Job {
+	p.source = func(context.Context) Job {
 		j := made(1, 1, at[0])
 		j.Roles[1].State, at = state, at[1:]
 		return *j
-	})
+	}
 	for _, c := range []struct {
 		at    time.Duration
 		state State
@@ -356,67 +340,11 @@ func TestRolesThatAreHeardLessOften(t *testing.T) {
 	}
 }
 
-// TestTold: what a process tells is what its page would show, without histograms, at times of this clock.
-func TestTold(t *testing.T) {
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	theirs := at.Add(-time.Hour) // a clock that is slow
-	s := stats.Process{Requests: []stats.Request{{Op: "step"}}, Tables: []stats.Table{{Name: "t", Rows: 3, Reads: stats.Histogram{Sum: 1}}}}
-	s.Server.Waits = []stats.Wait{{Why: "for it", Since: theirs.Add(-time.Second)}}
-	var w Warnings
-	w.Add("", "WARN low", false, theirs.Add(-2*time.Second))
-	text, err := Told{Now: theirs, Stats: &s, Warnings: w.Last(), Metrics: "127.0.0.1:9100"}.Text()
-	if err != nil || len(s.Requests) != 1 || s.Tables[0].Reads.Sum != 1 {
-		t.Fatalf("%v, and left %+v", err, s)
-	}
-	r := Role{Kind: "worker", Index: 3}
-	warnings, err := r.Tell(text, at)
-	if err != nil || r.At != at || r.Stats.Tables[0].Rows != 3 || r.Stats.Tables[0].Reads.Sum != 0 || r.Stats.Requests != nil || r.Metrics != "127.0.0.1:9100" {
-		t.Errorf("%+v, %+v, %v", r, r.Stats, err)
-	}
-	if waits := r.Stats.Server.Waits; !waits[0].Since.Equal(at.Add(-time.Second)) || len(warnings) != 1 || warnings[0].Role != "worker 3" || !warnings[0].At.Equal(at.Add(-2*time.Second)) {
-		t.Errorf("waits %v, warnings %+v", waits, warnings)
-	}
-	for _, odd := range []string{"", "{", "{}", "[]"} {
-		if warnings, _ := r.Tell([]byte(odd), at); warnings != nil || r.Stats.Tables == nil {
-			t.Errorf("%q tells %+v, %v", odd, r, warnings)
-		}
-	}
-}
-
-// TestOneListener: a process has a page for an address, which shows the job that was given last; its token is printed only if nobody gave it.
-func TestOneListener(t *testing.T) {
-	named := func(name string) Source { return func(context.Context) Job { return Job{Name: name} } }
-	p, url, err := Open("127.0.0.1:0", "given", named("first"))
-	if err != nil || !strings.HasPrefix(url, "http://127.0.0.1:") || !strings.HasSuffix(url, "/") {
-		t.Fatal(url, err)
-	}
-	again, nothing, err := Open("127.0.0.1:0", "other", named("second"))
-	if again != p || nothing != "" || err != nil || !strings.Contains(string(p.look()), "first") {
-		t.Errorf("again: %q, %v, %s", nothing, err, p.look())
-	}
-	p.Show(named("second"))
-	p.last = nil
-	if !strings.Contains(string(p.look()), "second") {
-		t.Errorf("shown: %s", p.look())
-	}
-	if _, url, err := Open(":0", "", named("made up")); err != nil || !strings.Contains(url, "/?token=") {
-		t.Errorf("%s, %v", url, err)
-	}
-	if _, _, err := Open(strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/"), "", named("taken")); err == nil {
-		t.Error("two pages at one address")
-	}
-	for addr, want := range map[string]string{":9100": "127.0.0.1:9100", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1", "10.0.0.1:1": "10.0.0.1:1", ":0": "", "": "", "x": ""} {
+// TestNear: an address at which a process listens is one that callers on its machine can use.
+func TestNear(t *testing.T) {
+	for addr, want := range map[string]string{":9100": "127.0.0.1:9100", "0.0.0.0:1": "127.0.0.1:1", "[::]:1": "127.0.0.1:1", "localhost:1": "127.0.0.1:1", "10.0.0.1:1": "10.0.0.1:1", ":0": "", "": "", "x": ""} {
 		if got := Near(addr); got != want {
 			t.Errorf("near %s: %q, want %q", addr, got, want)
 		}
-	}
-}
-
-// TestALongWarningIsText: a line that is cut ends with a whole letter, since JSON would show the rest of another as a sign of its own.
-func TestALongWarningIsText(t *testing.T) {
-	var w Warnings
-	w.Add("", strings.Repeat("x", longestLine-1)+"é", false, time.Now())
-	if text := w.Last()[0].Text; text != strings.Repeat("x", longestLine-1) {
-		t.Errorf("it ends with %q", text[len(text)-3:])
 	}
 }

@@ -7,23 +7,24 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/observe"
 )
 
 // view is the JSON for a browser: times in seconds, rates per second.
 type view struct {
-	Name     string          `json:"name"`
-	At       int64           `json:"at"`       // milliseconds since 1970
-	Runs     float64         `json:"runs"`     // duration of the run
-	State    string          `json:"state"`    // of the job, in one or two words
-	Attempt  string          `json:"attempt"`  // empty for the first
-	Rate     float64         `json:"rate"`     // examples of all workers on the page
-	Findings []Finding       `json:"findings"` // the worst first
-	Roles    []roleView      `json:"roles"`
-	Tables   []tableView     `json:"tables"` // of all servers together
-	Training *stats.Training `json:"training"`
-	Server   *serverView     `json:"server"`  // the job, as its first process has it
-	Members  []memberView    `json:"members"` // all its workers, on other machines too
-	Warnings []Warning       `json:"warnings"`
+	Name     string            `json:"name"`
+	At       int64             `json:"at"`       // milliseconds since 1970
+	Runs     float64           `json:"runs"`     // duration of the run
+	State    string            `json:"state"`    // of the job, in one or two words
+	Attempt  string            `json:"attempt"`  // empty for the first
+	Rate     float64           `json:"rate"`     // examples of all workers on the page
+	Findings []Finding         `json:"findings"` // the worst first
+	Roles    []roleView        `json:"roles"`
+	Tables   []tableView       `json:"tables"` // of all servers together
+	Training *observe.Training `json:"training"`
+	Server   *serverView       `json:"server"`  // the job, as its first process has it
+	Members  []memberView      `json:"members"` // all its workers, on other machines too
+	Warnings []observe.Warning `json:"warnings"`
 }
 
 type roleView struct {
@@ -86,14 +87,14 @@ func viewOf(before, now *Job) *view {
 	for i := range now.Roles {
 		r := &now.Roles[i]
 		seen := roleViewOf(before, now, r)
+		if r.Training != nil && v.Training == nil {
+			v.Training = now.marked(r.Training)
+		}
 		v.Roles, v.Rate = append(v.Roles, seen), v.Rate+seen.Rate
 		if r.Stats == nil {
 			continue
 		}
 		v.addTables(before, now, r)
-		if t := r.Stats.Training; t != nil && v.Training == nil {
-			v.Training = now.marked(t)
-		}
 		if r == now.first() {
 			s := r.Stats.Server
 			v.Server = &serverView{s.Phase, s.Round, s.Holding > 0, s.Here, s.Left, s.Dead, s.Absent, s.Checkpoints,
@@ -147,7 +148,9 @@ func stateOf(v *view) string {
 		return !slices.ContainsFunc(v.Roles, func(r roleView) bool { return !slices.Contains(states, r.State) })
 	}
 	switch {
-	case of(Ended, Failed):
+	case len(v.Roles) == 0:
+		return "no answer"
+	case of(Ended, Failed, Away):
 		return "ended"
 	case slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Level == "bad" }):
 		return "in trouble"

@@ -1,5 +1,4 @@
-// Package status has the exit status by which a program asks to be started again.
-package status
+package observe
 
 import (
 	"fmt"

@@ -1,15 +1,16 @@
-package httpget
+package observe
 
 import (
 	"bufio"
 	"bytes"
+	"crypto/sha256"
+	"crypto/subtle"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/textproto"
 	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -41,14 +42,24 @@ func (r *Request) IsFor(name string) bool {
 // Host returns the host name in the request.
 func (r *Request) Host() string { return r.Header.Get("Host") }
 
+// Bears reports whether the request has the token as a bearer token.
+func (r *Request) Bears(token string) bool {
+	given, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return Same(given, token)
+}
+
+// Same compares tokens in a time that does not reveal how much of a guess is right. An empty guess is wrong.
+func Same(given, token string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+	return given != "" && subtle.ConstantTimeCompare(a[:], b[:]) == 1
+}
+
 // Answer is the answer to a request.
 type Answer struct {
 	Status int
 	Type   string   // of the content; empty means plain text
 	Header []string // more lines of the header
 	Body   []byte
-	// Stream, if set, writes the body. An error before its first byte is the answer, with status 409.
-	Stream func(io.Writer) error
 }
 
 // Text returns an answer of one line of text.
@@ -57,10 +68,11 @@ func Text(status int, text string) Answer { return Answer{Status: status, Body: 
 // Handler answers requests, several at a time.
 type Handler func(*Request) Answer
 
-// patience is the time limit of a read or a write, longest the most bytes of a request, and most the number of
-// connections at a time.
+// patience is the time limit of a read, or of writing slice bytes; longest is the most bytes of a request, and most the
+// number of connections at a time.
 const (
 	patience = 5 * time.Second
+	slice    = 64 << 10
 	longest  = 8 << 10
 	most     = 64
 )
@@ -97,13 +109,12 @@ func serve(c net.Conn, h Handler) {
 		return
 	}
 	method, target, _ := strings.Cut(first, " ")
-	w := &writer{c: c, head: method == http.MethodHead}
-	if method != http.MethodGet && !w.head {
+	if method != http.MethodGet && method != http.MethodHead {
 		for line := first; err == nil && line != ""; {
 			line, err = lines.ReadLine()
 		}
 		if err == nil {
-			w.answer(Text(http.StatusMethodNotAllowed, "only GET is answered"))
+			write(c, Text(http.StatusMethodNotAllowed, "only GET is answered"), true)
 		}
 		return
 	}
@@ -115,7 +126,7 @@ func serve(c net.Conn, h Handler) {
 	path, query, _ := strings.Cut(target, "?")
 	r.Path = path
 	r.Query, _ = url.ParseQuery(query) // parts that are not valid are dropped
-	w.answer(answerOf(h, r))
+	write(c, answerOf(h, r), method == http.MethodGet)
 }
 
 // answerOf returns a handler's answer. A panic becomes an answer too, since a page must not end the process.
@@ -139,63 +150,22 @@ func gone(c net.Conn) <-chan struct{} {
 	return over
 }
 
-// writer writes an answer, its header together with the first bytes of its body.
-type writer struct {
-	c       net.Conn
-	head    bool // the request was HEAD: no body
-	pending bytes.Buffer
-}
-
-func (w *writer) answer(a Answer) {
-	w.writeHead(a)
-	if a.Stream == nil {
-		_, _ = w.Write(a.Body)
-		return
-	}
-	if err := a.Stream(w); err != nil && w.pending.Len() > 0 {
-		w.writeHead(Answer{Status: http.StatusConflict, Header: a.Header})
-		_, _ = io.WriteString(w, err.Error()+"\n")
-		return
-	}
-	_, _ = w.Write(nil)
-}
-
-func (w *writer) writeHead(a Answer) {
-	w.pending.Reset()
-	line := func(parts ...string) {
-		for _, part := range append(parts, "\r\n") {
-			w.pending.WriteString(part)
-		}
-	}
-	line("HTTP/1.1 ", strconv.Itoa(a.Status), " ", http.StatusText(a.Status))
+// write writes an answer, with its body unless the request was HEAD.
+func write(c net.Conn, a Answer, whole bool) {
 	if a.Type == "" {
 		a.Type = "text/plain; charset=utf-8"
 	}
-	line("Content-Type: ", a.Type)
-	if a.Body != nil {
-		line("Content-Length: ", strconv.Itoa(len(a.Body)))
+	out := new(bytes.Buffer)
+	fmt.Fprintf(out, "HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\nX-Content-Type-Options: nosniff\r\n",
+		a.Status, http.StatusText(a.Status), a.Type, len(a.Body))
+	for _, line := range append(a.Header, "Cache-Control: no-store", "Connection: close", "") {
+		out.WriteString(line + "\r\n")
 	}
-	line("X-Content-Type-Options: nosniff")
-	for _, more := range a.Header {
-		line(more)
+	if whole {
+		out.Write(a.Body)
 	}
-	line("Cache-Control: no-store")
-	line("Connection: close")
-	line()
-}
-
-// Write implements [io.Writer].
-func (w *writer) Write(b []byte) (int, error) {
-	n := len(b)
-	if w.head {
-		b = nil
+	for err := error(nil); out.Len() > 0 && err == nil; {
+		_ = c.SetWriteDeadline(time.Now().Add(patience))
+		_, err = c.Write(out.Next(slice))
 	}
-	_ = w.c.SetWriteDeadline(time.Now().Add(patience))
-	if w.pending.Len() > 0 {
-		w.pending.Write(b)
-		b = w.pending.Bytes()
-		defer w.pending.Reset()
-	}
-	_, err := w.c.Write(b)
-	return n, err
 }

@@ -1,9 +1,11 @@
-package httpget
+package observe
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
@@ -39,19 +41,15 @@ func TestServe(t *testing.T) {
 		switch r.Path {
 		case "/echo":
 			return Answer{Status: 200, Type: "text/x", Header: []string{"X-A: b"}, Body: []byte(r.Host() + r.Query.Get("a"))}
-		case "/stream":
-			return Answer{Status: 200, Stream: func(w io.Writer) error {
-				_, err := io.WriteString(w, "one")
-				_, more := io.WriteString(w, "two")
-				return errors.Join(err, more, errors.New("late"))
-			}}
+		case "/long":
+			return Answer{Status: 200, Body: bytes.Repeat([]byte("x"), 3*slice+1)}
 		case "/panic":
 			var none []int
 			return Text(none[len(r.Path)], "")
 		case "/none":
-			return Answer{Status: 200, Stream: func(io.Writer) error { return nil }}
+			return Answer{Status: 200}
 		}
-		return Answer{Status: 200, Stream: func(io.Writer) error { return errors.New("busy") }}
+		return made("", func(w io.Writer) error { return errors.Join(errors.New("busy"), fmt.Errorf("%s", r.Path)) })
 	})
 	for range 3 * most { // which are cut off by those that follow
 		dial(t, addr)
@@ -60,10 +58,10 @@ func TestServe(t *testing.T) {
 		"GET /echo?a=1 HTTP/1.1\r\nHost: h\r\n\r\n": "HTTP/1.1 200 OK\r\nContent-Type: text/x\r\nContent-Length: 2\r\nX-Content-Type-Options: nosniff\r\nX-A: b\r\n" +
 			"Cache-Control: no-store\r\nConnection: close\r\n\r\nh1",
 		"HEAD /echo HTTP/1.0\r\nhost: h\r\n\r\n":       "Content-Length: 1\r\n+\r\n\r\n",
-		"GET /stream HTTP/1.1\r\n\r\n":                 "HTTP/1.1 200 OK\r\n+\r\n\r\nonetwo",
+		"GET /long HTTP/1.1\r\n\r\n":                   "Content-Length: 196609\r\n+\r\n\r\n" + strings.Repeat("x", 3*slice+1),
 		"GET /panic HTTP/1.1\r\n\r\n":                  "HTTP/1.1 500 Internal Server Error\r\n+length 0\n",
 		"GET /none HTTP/1.1\r\n\r\n":                   "HTTP/1.1 200 OK\r\n+\r\n\r\n",
-		"GET /busy HTTP/1.1\r\n\r\n":                   "HTTP/1.1 409 Conflict\r\n+\r\n\r\nbusy\n",
+		"GET /busy HTTP/1.1\r\n\r\n":                   "HTTP/1.1 409 Conflict\r\n+\r\n\r\nbusy\n/busy\n",
 		"POST /echo HTTP/1.1\r\nA: b\r\n\r\nbody":      "HTTP/1.1 405 Method Not Allowed\r\n+only GET is answered\n",
 		"\x16\x03\x01 a handshake\n\n":                 "HTTP/1.1 405 Method Not Allowed\r\n+\n",
 		"GET /echo HTTP/1.1\r\nno header\r\n\r\n":      "",
@@ -109,7 +107,7 @@ func TestGet(t *testing.T) {
 		}
 		return Text(200, "abc")
 	})
-	if b, err := Get(t.Context(), "tcp", addr, "/", 4); err != nil || string(b) != "abc\n" {
+	if b, err := Get(t.Context(), addr, "/", "", 4); err != nil || string(b) != "abc\n" {
 		t.Errorf("%q, %v", b, err)
 	}
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("too late"))
@@ -119,11 +117,11 @@ func TestGet(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := Get(ctx, "tcp", l.Addr().String(), "/", 3); err == nil || !strings.Contains(err.Error(), "too late") {
+	if _, err := Get(ctx, l.Addr().String(), "/", "", 3); err == nil || !strings.Contains(err.Error(), "too late") {
 		t.Errorf("of who says nothing: %v", err)
 	}
 	for path, want := range map[string]string{"/": "longer than 3 bytes", "/a": "/a: nothing"} {
-		if b, err := Get(t.Context(), "tcp", addr, path, 3); err == nil || !strings.Contains(err.Error(), want) {
+		if b, err := Get(t.Context(), addr, path, "", 3); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %q, %v, want %s", path, b, err, want)
 		}
 	}

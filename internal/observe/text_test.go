@@ -1,4 +1,4 @@
-package exposition
+package observe
 
 import (
 	"slices"

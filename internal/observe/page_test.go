@@ -1,7 +1,6 @@
-package exposition
+package observe
 
 import (
-	"bytes"
 	"io"
 	"log/slog"
 	"net"
@@ -12,9 +11,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/count"
-	"github.com/gofleet/gofleet/internal/httpget"
 )
 
 // TestPage shows roles, in the place of what they were before, profiles to callers on this machine, and nothing else.
@@ -34,18 +34,12 @@ func TestPage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := p.Answer(&httpget.Request{Path: at, Query: values, Remote: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))})
-		var text bytes.Buffer
-		if a.Stream == nil {
-			text.Write(a.Body)
-		} else if err := a.Stream(&text); err != nil {
-			t.Error(err)
-		}
-		return a.Status, text.String()
+		a := p.Answer(&Request{Path: at, Query: values, Remote: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))})
+		return a.Status, string(a.Body)
 	}
 	near, far := "127.0.0.1:1", "10.0.0.1:1"
 	for path, code := range map[string]int{"/metrics": 200, "/debug/pprof/goroutine": 421} { // of a page that all machines reach
-		if a := p.Answer(&httpget.Request{Path: path, Header: textproto.MIMEHeader{"Host": {"trainer-0.svc"}},
+		if a := p.Answer(&Request{Path: path, Header: textproto.MIMEHeader{"Host": {"trainer-0.svc"}},
 			Remote: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(near))}); a.Status != code {
 			t.Errorf("%s of trainer-0.svc: %d, want %d", path, a.Status, code)
 		}
@@ -80,11 +74,11 @@ func TestOpen(t *testing.T) {
 	log := slog.New(slog.NewTextHandler(&said, nil))
 	opened++ // the process has a page for each address, as long as it lasts
 	port := ":" + strings.Repeat("0", opened)
-	one, err := Open(port, log)
+	one, err := Open(port, "", log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := Open(port, log); again != one || err != nil {
+	if again, err := Open(port, "", log); again != one || err != nil {
 		t.Errorf("a second page of one address, %v", err)
 	}
 	_, at, _ := strings.Cut(said.String(), "at=")
@@ -114,8 +108,59 @@ func TestOpen(t *testing.T) {
 		t.Errorf("%s: %s, %v", at, text, err)
 	}
 	for _, addr := range []string{"9100", "127.0.0.1:0:0", strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/metrics")} {
-		if _, err := Open(addr, log); err == nil || !strings.Contains(err.Error(), "want an address") {
+		if _, err := Open(addr, "", log); err == nil || !strings.Contains(err.Error(), "want an address") {
 			t.Errorf("%s: %v", addr, err)
+		}
+	}
+}
+
+// TestStatus: a process says what its roles are and count, at times of the clock of who asks, to who has its token; without one, to callers on its
+// machine. It says so by no name of another host.
+func TestStatus(t *testing.T) {
+	slow := time.Now().Add(-time.Hour) // the clock of the process
+	role := func() Role {
+		s := new(stats.Process)
+		s.Server.Waits = []stats.Wait{{Why: "for it", Since: slow}}
+		s.Server.Members = []stats.Member{{Worker: 1, Since: slow}, {Worker: 2}}
+		return Role{Kind: "worker", Index: 3, Runs: true, Began: slow, Stats: s, Warnings: []Warning{{Text: "WARN low", At: slow}}, Training: &Training{Epochs: 5}}
+	}
+	p := &Page{token: "right", name: "train.example"}
+	p.Show("worker 3", nil, role)
+	l, err := Listen(":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error)
+	go func() { served <- Serve(l, p.Answer) }()
+	defer func() { l.Close(); <-served }()
+	s, err := Ask(t.Context(), l.Addr().String(), "right")
+	if err != nil || len(s.Roles) != 1 || s.Roles[0].Index != 3 || !s.Roles[0].Began.Equal(s.Roles[0].Warnings[0].At) || s.Roles[0].Training.Epochs != 5 || s.Program == "" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	s = Status{Now: slow, Roles: []Role{role(), {}}}
+	at := slow.Add(time.Hour)
+	s.here(at)
+	if r := s.Roles[0]; !r.Began.Equal(at) || !r.Warnings[0].At.Equal(at) || !r.Stats.Server.Waits[0].Since.Equal(at) || !r.Stats.Server.Members[0].Since.Equal(at) ||
+		!r.Stats.Server.Members[1].Since.IsZero() {
+		t.Errorf("times of another clock: %+v, %+v", r, r.Stats.Server)
+	}
+	if _, err := Ask(t.Context(), l.Addr().String(), "wrong"); err == nil || !strings.Contains(err.Error(), "give all roles, and fleetrun watch, the same FLEET_UI_TOKEN") {
+		t.Errorf("by another token: %v", err)
+	}
+	open := new(Page)
+	for _, k := range []struct {
+		page              *Page
+		host, from, token string
+		code              int
+	}{
+		{p, "10.0.0.1:9100", "10.0.0.2:1", "right", 200}, {p, "train.example", "10.0.0.2:1", "right", 200}, {p, "evil.example", "127.0.0.1:1", "right", 421},
+		{p, "10.0.0.1:9100", "127.0.0.1:1", "", 401}, {p, "10.0.0.1:9100", "127.0.0.1:1", "righ", 401},
+		{open, "localhost:9100", "127.0.0.1:1", "", 200}, {open, "localhost:9100", "[::1]:1", "any", 200}, {open, "10.0.0.1:9100", "10.0.0.2:1", "", 403}, {open, "evil.example", "127.0.0.1:1", "", 421},
+	} {
+		a := k.page.Answer(&Request{Path: "/status", Remote: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(k.from)),
+			Header: textproto.MIMEHeader{"Host": {k.host}, "Authorization": {"Bearer " + k.token}}})
+		if a.Status != k.code {
+			t.Errorf("as %s from %s with %q: %d %s, want %d", k.host, k.from, k.token, a.Status, a.Body, k.code)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package health
+package observe
 
 import (
 	"bufio"
@@ -12,23 +12,23 @@ import (
 
 // TestAnswers: a process lives as long as its loops move, has begun when all its roles have, and is ready when none of them waits.
 func TestAnswers(t *testing.T) {
-	begins, serves := Status{Waits: "it loads"}, Status{Began: true}
-	drains, stuck := Status{Began: true, Waits: "it ends"}, Status{Began: true, Stuck: "no beat"}
+	begins, serves := Health{Waits: "it loads"}, Health{Began: true}
+	drains, stuck := Health{Began: true, Waits: "it ends"}, Health{Began: true, Stuck: "no beat"}
 	for name, c := range map[string]struct {
-		roles                 []Status
+		roles                 []Health
 		livez, startupz, read string
 	}{
 		"no role":      {nil, "ok", "it has no part in a job now", "it has no part in a job now"},
-		"begins":       {[]Status{begins}, "ok", "it loads", "it loads"},
-		"serves":       {[]Status{serves}, "ok", "ok", "ok"},
-		"drains":       {[]Status{drains}, "ok", "ok", "it ends"},
-		"stuck":        {[]Status{stuck}, "no beat", "ok", "no beat"},
-		"one of two":   {[]Status{serves, begins}, "ok", "it loads", "it loads"},
-		"one is stuck": {[]Status{serves, stuck}, "no beat", "ok", "no beat"},
+		"begins":       {[]Health{begins}, "ok", "it loads", "it loads"},
+		"serves":       {[]Health{serves}, "ok", "ok", "ok"},
+		"drains":       {[]Health{drains}, "ok", "ok", "it ends"},
+		"stuck":        {[]Health{stuck}, "no beat", "ok", "no beat"},
+		"one of two":   {[]Health{serves, begins}, "ok", "it loads", "it loads"},
+		"one is stuck": {[]Health{serves, stuck}, "no beat", "ok", "no beat"},
 	} {
 		var b Board
 		for i, s := range c.roles {
-			b.Add(fmt.Sprint(i), func() Status { return s })
+			b.Add(fmt.Sprint(i), func() Health { return s })
 		}
 		for path, want := range map[string]string{"/livez": c.livez, "/startupz": c.startupz, "/readyz": c.read} {
 			status, text := b.Answer(path)
@@ -42,8 +42,8 @@ func TestAnswers(t *testing.T) {
 // TestRolesComeAndGo: a role that joins anew takes the place of what it was before, whose leaving changes nothing then.
 func TestRolesComeAndGo(t *testing.T) {
 	var b Board
-	before := b.Add("worker 0", func() Status { return Status{Waits: "before"} })
-	now := b.Add("worker 0", func() Status { return Status{Began: true} })
+	before := b.Add("worker 0", func() Health { return Health{Waits: "before"} })
+	now := b.Add("worker 0", func() Health { return Health{Began: true} })
 	if before(); len(b.roles) != 1 {
 		t.Errorf("%d roles", len(b.roles))
 	}
@@ -62,9 +62,9 @@ func TestNothingButProbes(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b Board
-	b.Add("server 0", func() Status { return Status{Began: true} })
+	b.Add("server 0", func() Health { return Health{Began: true} })
 	served := make(chan error)
-	go func() { served <- Serve(l, &b) }()
+	go func() { served <- ServeProbes(l, &b) }()
 	defer func() { l.Close(); <-served }()
 	say := func(text string) string {
 		c, err := net.Dial("tcp", l.Addr().String())

@@ -1,4 +1,4 @@
-package httpget
+package observe
 
 import (
 	"context"
@@ -10,15 +10,19 @@ import (
 	"strings"
 )
 
-// Get requests a path from a listener and returns its body, of at most limit bytes. Any status but 200 is an error.
-func Get(ctx context.Context, network, addr, path string, limit int64) ([]byte, error) {
-	c, err := new(net.Dialer).DialContext(ctx, network, addr)
+// Get requests a path from a port of [Serve], with a bearer token if it is not empty, and returns its body, of at most
+// limit bytes. Any status but 200 is an error.
+func Get(ctx context.Context, addr, path, token string, limit int64) ([]byte, error) {
+	c, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
 	defer context.AfterFunc(ctx, func() { c.Close() })()
-	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path); err != nil {
+	if token != "" {
+		token = "Authorization: Bearer " + token + "\r\n"
+	}
+	if _, err := fmt.Fprintf(c, "GET %s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", path, token); err != nil {
 		return nil, err
 	}
 	text, err := io.ReadAll(io.LimitReader(c, limit+longest))
