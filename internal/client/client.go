@@ -42,8 +42,6 @@ type Config struct {
 	Logger      *slog.Logger
 	// Pulses record whether heartbeats go out.
 	Pulses *awake.Pulses
-	// Tells returns this process's report for the page that server 0's process shows, as JSON; nil reports nothing.
-	Tells func(curves bool) []byte
 }
 
 // Client is one worker's connection to the servers. Several training threads use it at once: each has its own session,

@@ -84,8 +84,7 @@ func (l *link) pingTimeout() time.Duration { return l.strategy.WorkerTimeout.Std
 
 // ping sends one heartbeat and reads the server's report. Two fields of the header that heartbeats do not use otherwise
 // carry counters: how many requests this server has acknowledged for good, and how many of this worker's requests have
-// waited long. A report for the page goes with one heartbeat after the server has asked for it: if the network loses
-// large messages, the next heartbeat is small.
+// waited long.
 func (l *link) ping(server int) error {
 	ctx, cancel := context.WithTimeout(l.ctx, l.pingTimeout())
 	defer cancel()
@@ -96,11 +95,6 @@ func (l *link) ping(server int) error {
 		h.Seq = wire.Asked
 	}
 	b.Reset(h)
-	if show := wire.Show(l.shows[server].Swap(0)); show != wire.ShowNothing && l.tells != nil {
-		text := l.tells(show == wire.ShowAll)
-		b.Blob(text)
-		l.meter.links[server].sent.Add(-int64(len(text))) // the job's traffic does not include reports
-	}
 	_, err := l.attempt(ctx, 0, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err
 }
@@ -115,7 +109,6 @@ func (l *link) told(server int, f *wire.Frame) error {
 			return err
 		}
 	}
-	l.shows[server].Store(int32(msg.Show))
 	if l.waits.told[server].Store(&msg); !msg.Save {
 		return nil
 	}

@@ -200,30 +200,3 @@ func TestSlowPushIsLogged(t *testing.T) {
 		}
 	})
 }
-
-// TestAWorkerTellsOnce: what a worker is asked to tell goes with one heartbeat, be it lost, and with no other before it is asked again.
-func TestAWorkerTellsOnce(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		j := newJob(t, 1, 1, strategy.Async())
-		j.serve(0)
-		b := &beats{n: map[string]int{}}
-		c := j.join(0, &tap{Transport: j.net, before: b.before})
-		var told []bool
-		c.link.tells = func(curves bool) []byte { told = append(told, curves); return bytes.Repeat([]byte(" "), 1000) }
-		for _, show := range []wire.Show{wire.ShowNothing, wire.ShowStats, wire.ShowAll} {
-			b.fail(errors.New("lost"))
-			sent := c.link.meter.links[0].sent.Load()
-			c.link.shows[0].Store(int32(show))
-			time.Sleep(3*time.Second + time.Millisecond)
-			b.fail(nil)
-			time.Sleep(3 * time.Second)
-			if sent = c.link.meter.links[0].sent.Load() - sent; sent < 6*64 || sent >= 7*64 {
-				t.Errorf("asked for %d it counts %d bytes of 6 heartbeats", show, sent)
-			}
-		}
-		if len(told) != 2 || told[0] || !told[1] {
-			t.Errorf("told %v", told)
-		}
-		check(t, c.Leave(t.Context()))
-	})
-}

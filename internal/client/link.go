@@ -34,8 +34,6 @@ type link struct {
 	round     func() mode.Round // that the worker is in
 
 	meter *meter
-	tells func(curves bool) []byte
-	shows []atomic.Int32 // by server: what the next heartbeat reports to it, a [wire.Show]
 	// heard records the servers' answers, and waits what requests wait for. Both have atomic fields and no lock, since
 	// each request writes them.
 	heard hearing
@@ -78,8 +76,6 @@ func newLink(c Config) *link {
 		ctx:       ctx,
 		end:       end,
 		meter:     newMeter(len(c.Servers)),
-		tells:     c.Tells,
-		shows:     make([]atomic.Int32, len(c.Servers)),
 	}
 	l.waits = &waits{log: l.log, servers: c.Servers, why: make([]atomic.Pointer[error], len(c.Servers)),
 		told: make([]atomic.Pointer[wire.Beat], len(c.Servers))}

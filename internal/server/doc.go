@@ -55,7 +55,6 @@
 //	deaths.go     workers die
 //	meter.go      counters, and the state of the job
 //	lines.go      connections, which the system closes when a process dies
-//	looking.go    reports of other roles to server 0 while a page of it is open
 //	gather.go     barriers and reductions, on server 0
 //	growth.go     a large journal has a checkpoint saved
 //	returning.go  a server that is started again returns to where its journal ends

@@ -36,7 +36,6 @@ type membership struct {
 	leaves    state.Event[wire.Leave]
 	ends      state.Event[endRecord]
 	lines     *lines
-	looking   *looking
 	// index is the index of this server.
 	index int
 	// back is set in modes in which all roles go back to a checkpoint when a worker dies.
@@ -203,8 +202,7 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	c.roster.Waits(int(f.Worker), f.Samples > 0)
 	c.roster.Savers.Beats(int(f.Worker), f.Seq == wire.Asked)
 	c.lines.heard(int(f.Worker), f.Life, r)
-	c.looking.worker(f)
-	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker)), Show: c.looking.asks(int(f.Worker))}
+	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.Oldest()
 	if beat == (wire.Beat{}) {
 		return nil

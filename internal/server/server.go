@@ -27,7 +27,7 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// Config configures a server. All fields are required but Process, Before, Stays, ReadRows, Pulses and Tells.
+// Config configures a server. All fields are required but Process, Before, Stays, ReadRows and Pulses.
 type Config struct {
 	// Index is this server's place among the endpoints.
 	Index int
@@ -53,8 +53,6 @@ type Config struct {
 	ReadRows int
 	// Pulses report whether the server still makes progress.
 	Pulses *awake.Pulses
-	// Tells returns the report of this process to the page of server 0's process, as JSON; nil means no report.
-	Tells func(curves bool) []byte
 }
 
 // Server is one parameter server: its parts, each with the fields that it needs.
@@ -79,7 +77,6 @@ type Server struct {
 	stopping  *stopping
 	door      *door
 	outside   *outside
-	looking   *looking
 	meter     *Meter
 	segments  *segments
 	journal   *state.Journal
@@ -213,16 +210,14 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "", pace: pace,
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
-	s.looking = &looking{st: st, roster: st.Roster, workers: make([]told, c.Workers),
-		servers: make([]told, len(c.Endpoints))}
 	members := &membership{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
 		delays: t.delays, loading: s.loading, recovery: s.recovery, epochs: epochs, leading: s.leading,
-		gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables, looking: s.looking,
+		gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
 		differences: differ, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
 	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, members: members,
 		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: differ, pace: heartbeat,
-		looking: s.looking, tells: c.Tells, ended: make([]bool, len(c.Endpoints)), log: s.log}
+		ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers,
 		recovery: s.recovery}
 	s.deaths = &deaths{st: st, roster: st.Roster, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,

@@ -50,8 +50,6 @@ type servers struct {
 	generations state.Event[*roster.Generation]
 	admits      state.Event[wire.Report] // a process that server 0 admits
 	log         *slog.Logger
-	looking     *looking
-	tells       func(curves bool) []byte
 	// ended records the servers that have announced their end. It is guarded by the lock.
 	ended []bool
 }
@@ -119,7 +117,6 @@ func (c *servers) report(ctx context.Context, to int) error {
 		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.roster.Left()}
 		msg.Cuts[0], msg.Cuts[1] = c.st.Leader.Report()
 		c.st.Unlock()
-		msg.Show = c.looking.open()
 	}
 	g := c.st.Generation()
 	if g == nil {
@@ -131,9 +128,6 @@ func (c *servers) report(ctx context.Context, to int) error {
 	attempt, err := c.peers.Attempt(to, h, msg, &answer)
 	if err == nil {
 		_, err = attempt(ctx)
-	}
-	if err == nil {
-		c.looking.server(to, answer.Told)
 	}
 	if err == nil && g == nil {
 		err = c.join(ctx, answer)
@@ -177,9 +171,7 @@ func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *state.Reply) error 
 	answer, err := wire.Reported{}, error(nil)
 	switch g := c.st.Generation(); {
 	case g != nil && f.Job == g.Servers():
-		if answer.Whole, err = c.heard(msg); err == nil && msg.Show && c.tells != nil {
-			answer.Told = c.tells(false)
-		}
+		answer.Whole, err = c.heard(msg)
 	case c.index != 0:
 		err = c.same(msg)
 	case len(msg.Fingerprint) == 0 || msg.Server == 0:

@@ -150,8 +150,6 @@ type Report struct {
 	Grown bool `json:"grown,omitempty"`
 	// Cuts is server 0's report of the cuts that it leads: the highest number, and the one under way, 0 for none.
 	Cuts [2]uint64 `json:"cuts,omitzero"`
-	// Show asks the server for a report for server 0's page.
-	Show bool `json:"show,omitempty"`
 }
 
 // Reported answers OpReport: with the generation to which the server now belongs.
@@ -162,8 +160,6 @@ type Reported struct {
 	From Base `json:"from,omitzero"`
 	// Whole is the number of saved checkpoints among those that stopping servers wanted, from server 0.
 	Whole int `json:"whole,omitempty"`
-	// Told is the server's report for the page, if Show asked for it.
-	Told json.RawMessage `json:"told,omitempty"`
 }
 
 // Base is one of the job's own checkpoints, from which it goes on; the zero value means none.
@@ -187,19 +183,7 @@ type Beat struct {
 	Waits string `json:"waits,omitempty"`
 	// Computes reports that a worker for which such a request waits lives, and is not waiting itself.
 	Computes bool `json:"computes,omitempty"`
-	// Show asks the worker for a report with its next heartbeat, as a blob of JSON.
-	Show Show `json:"show,omitempty"`
 }
-
-// Show is the content of a role's report for server 0's page.
-type Show int
-
-// ShowStats is a report without curves, ShowAll one with curves.
-const (
-	ShowNothing Show = iota
-	ShowStats
-	ShowAll
-)
 
 // Fenced answers OpFence.
 type Fenced struct {

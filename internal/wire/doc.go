@@ -4,7 +4,7 @@
 // A frame is little-endian. It starts with a header of 64 bytes:
 //
 //	 0  u32  magic "gfl1"
-//	 4  u8   version (3)
+//	 4  u8   version (5)
 //	 5  u8   op
 //	 6  u8   status: 0, or why the request was refused (replies only)
 //	 7  u8   size of the parts that follow the header, in units of 8 bytes
