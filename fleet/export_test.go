@@ -49,8 +49,8 @@ func (f *Fleet) Probed() *observe.Board {
 // ShowAgain has probes told of a role that was minimized before it was probed.
 func (f *Fleet) ShowAgain() { f.probes.show(f.String(), f.stands) }
 
-// SamplesOf and TablesOf are what a role shows.
-var SamplesOf, TablesOf = samplesOf, tablesOf
+// TablesOf is what a role shows of its tables.
+var TablesOf = tablesOf
 
 // Exposed has this role show what it counts, and its status, without a port, to who calls ask.
 func (f *Fleet) Exposed() (ask func(path string) []byte) {

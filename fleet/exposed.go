@@ -4,11 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"slices"
-	"strconv"
 
-	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/count"
 	"github.com/gofleet/gofleet/internal/observe"
 )
 
@@ -37,21 +33,4 @@ func (f *Fleet) status() observe.Role {
 		r.Training = t.(*observe.Training)
 	}
 	return r
-}
-
-// samples are [Fleet.Stats] for a page.
-func (f *Fleet) samples() []observe.Set { return samplesOf(f.kind(), f.id.Index, f.Stats()) }
-
-// samplesOf are the metrics of a role. Labels have ops, the model's tables, servers and a few workers as values, so
-// that their number is bounded; none is an id of a row.
-func samplesOf(role string, index int, s stats.Process) (sets []observe.Set) {
-	for m := range s.Metrics() {
-		labels := []observe.Label{{Name: "role", Value: role}, {Name: "index", Value: strconv.Itoa(index)}}
-		for _, l := range m.Labels {
-			labels = append(labels, observe.Label(l))
-		}
-		sample := count.Sample{Name: m.Name, Help: m.Help, Value: m.Value, Of: (*count.Distribution)(m.Histogram)}
-		sets = append(sets, observe.Set{Labels: labels, Samples: slices.Values([]count.Sample{sample})})
-	}
-	return sets
 }

@@ -175,7 +175,7 @@ func TestSeriesOfARole(t *testing.T) {
 		s.Requests = append(s.Requests, stats.Request{Op: op, Seconds: stats.Histogram(d)})
 	}
 	var out strings.Builder
-	if err := observe.Write(&out, fleet.SamplesOf("server", 0, s)...); err != nil {
+	if err := observe.Write(&out, observe.Role{Kind: "server", Stats: &s}); err != nil {
 		t.Fatal(err)
 	}
 	n := 0

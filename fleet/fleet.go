@@ -226,7 +226,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	}
 	f.probes.show(f.String(), f.stands)
 	if f.page != nil {
-		f.page.Show(f.String(), f.samples, f.status)
+		f.page.Show(f.String(), f.status)
 	}
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
 		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())

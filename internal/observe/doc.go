@@ -2,7 +2,7 @@
 // the exit status by which it asks to be started again.
 //
 //	page, err := observe.Open("127.0.0.1:9100", token, log)
-//	page.Show("server 0", samples, role)
+//	page.Show("server 0", func() observe.Role { … })
 //
 // A page has /metrics in Prometheus' text format, /status as one JSON document, and the profiles of the runtime below
 // /debug/pprof. [Ask] reads the status of another process. A process listens once at an address and shows all of its
@@ -12,6 +12,7 @@
 // caller has five seconds to send it. Beyond 64 connections the oldest is closed for a new one, so that silent callers
 // do not block a probe.
 //
+//	roles.go     the roles of this process, and its addresses
 //	probes.go    what probes are told
 //	page.go      counters, status and profiles
 //	text.go      counters as Prometheus reads them

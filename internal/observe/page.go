@@ -11,10 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/pprof"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/count"
@@ -26,15 +24,7 @@ type Page struct {
 	// name is the host in the page's address, and inner says that only this machine reaches it.
 	name  string
 	inner bool
-	mu    sync.Mutex
-	roles []shown
-}
-
-// shown is a role on a page.
-type shown struct {
-	name string
-	sets func() []Set
-	role func() Role
+	roles roles[Role]
 }
 
 var pages places[*Page]
@@ -66,35 +56,8 @@ func Listen(addr string) (net.Listener, error) {
 	return net.Listen("tcp", addr)
 }
 
-// places has what this process serves at each address, until it ends.
-type places[T any] struct {
-	mu sync.Mutex
-	at map[string]T
-}
-
-// open returns what is served at an address, which the first call begins.
-func (p *places[T]) open(addr string, begin func() (T, error)) (T, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if is, known := p.at[addr]; known {
-		return is, nil
-	}
-	is, err := begin()
-	if err == nil {
-		if p.at == nil {
-			p.at = map[string]T{}
-		}
-		p.at[addr] = is
-	}
-	return is, err
-}
-
 // Show adds a role, in place of an earlier one of the same name. The page shows a role until the process ends.
-func (p *Page) Show(name string, sets func() []Set, role func() Role) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.roles = append(slices.DeleteFunc(p.roles, func(o shown) bool { return o.name == name }), shown{name, sets, role})
-}
+func (p *Page) Show(name string, role func() Role) { p.roles.add(name, role) }
 
 // Answer answers a request: counters to all callers, the status to those with its token, profiles to callers on the
 // same machine. A browser on this machine may be led here by a name of somebody else's: all but counters, and all on a
@@ -106,7 +69,7 @@ func (p *Page) Answer(r *Request) Answer {
 		return Text(http.StatusMisdirectedRequest, "this is not "+strconv.Quote(r.Host())+
 			": ask by the address, or by localhost")
 	case r.Path == "/metrics":
-		return made(prometheus, func(w io.Writer) error { return Write(w, p.sets()...) })
+		return made(prometheus, func(w io.Writer) error { return Write(w, p.roles.now()...) })
 	case r.Path == "/status" && p.token != "" && !r.Bears(p.token):
 		return Text(http.StatusUnauthorized, "the status has a token: give all roles, and fleetrun watch, the same "+
 			"FLEET_UI_TOKEN")
@@ -141,25 +104,8 @@ func made(kind string, write func(io.Writer) error) Answer {
 	return Answer{Status: http.StatusOK, Type: kind, Body: body.Bytes()}
 }
 
-func (p *Page) sets() (all []Set) {
-	for _, r := range p.played() {
-		all = append(all, r.sets()...)
-	}
-	return all
-}
-
 func (p *Page) status() Status {
-	s := Status{Now: time.Now(), Program: filepath.Base(os.Args[0])}
-	for _, r := range p.played() {
-		s.Roles = append(s.Roles, r.role())
-	}
-	return s
-}
-
-func (p *Page) played() []shown {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.roles)
+	return Status{Now: time.Now(), Program: filepath.Base(os.Args[0]), Roles: p.roles.now()}
 }
 
 func local(addr net.Addr) bool {

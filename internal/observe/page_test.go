@@ -8,22 +8,20 @@ import (
 	"net/netip"
 	"net/textproto"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/count"
 )
 
 // TestPage shows roles, in the place of what they were before, profiles to callers on this machine, and nothing else.
 func TestPage(t *testing.T) {
 	p := new(Page)
-	show := func(role string, value float64) {
-		p.Show(role, func() []Set {
-			return []Set{{[]Label{{"role", role}}, slices.Values([]count.Sample{{Name: "gofleet_steps_total", Help: "Steps.", Value: value}})}}
-		}, nil)
+	show := func(role string, value int64) {
+		p.Show(role, func() Role {
+			return Role{Kind: role, Stats: &stats.Process{Counts: stats.Counts{Steps: value}}}
+		})
 	}
 	show("server", 1)
 	show("worker", 2)
@@ -45,7 +43,7 @@ func TestPage(t *testing.T) {
 		}
 	}
 	if code, text := ask("/metrics", far); code != http.StatusOK ||
-		!strings.HasSuffix(text, "gofleet_steps_total{role=\"worker\"} 2\ngofleet_steps_total{role=\"server\"} 3\n") {
+		!strings.Contains(text, "gofleet_worker_steps_total{role=\"worker\",index=\"0\"} 2\ngofleet_worker_steps_total{role=\"server\",index=\"0\"} 3\n") {
 		t.Errorf("metrics: %d %s", code, text)
 	}
 	for _, k := range []struct {
@@ -86,9 +84,7 @@ func TestOpen(t *testing.T) {
 	if !strings.HasPrefix(at, "http://127.0.0.1:") {
 		t.Fatalf("it says %s", &said)
 	}
-	one.Show("server", func() []Set {
-		return []Set{{nil, slices.Values([]count.Sample{{Name: "gofleet_up", Help: "Up.", Value: 1}})}}
-	}, nil)
+	one.Show("server", func() Role { return Role{Kind: "server", Stats: new(stats.Process)} })
 	answer, err := http.Get(at)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +100,7 @@ func TestOpen(t *testing.T) {
 		}
 		answer.Body.Close()
 	}
-	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), "gofleet_up 1\n") {
+	if text, err := io.ReadAll(answer.Body); err != nil || !strings.Contains(string(text), "gofleet_worker_steps_total{role=\"server\",index=\"0\"} 0\n") {
 		t.Errorf("%s: %s, %v", at, text, err)
 	}
 	for _, addr := range []string{"9100", "127.0.0.1:0:0", strings.TrimSuffix(strings.TrimPrefix(at, "http://"), "/metrics")} {
@@ -125,7 +121,7 @@ func TestStatus(t *testing.T) {
 		return Role{Kind: "worker", Index: 3, Runs: true, Began: slow, Stats: s, Warnings: []Warning{{Text: "WARN low", At: slow}}, Training: &Training{Epochs: 5}}
 	}
 	p := &Page{token: "right", name: "train.example"}
-	p.Show("worker 3", nil, role)
+	p.Show("worker 3", role)
 	l, err := Listen(":0")
 	if err != nil {
 		t.Fatal(err)

@@ -5,8 +5,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"slices"
-	"sync"
 )
 
 // Health is the state of a role for probes.
@@ -21,15 +19,7 @@ type Health struct {
 
 // Board holds the roles of this process, usually one. A process with several has begun, is ready and is alive when all
 // of them are.
-type Board struct {
-	mu    sync.Mutex
-	roles []*probed
-}
-
-type probed struct {
-	name   string
-	status func() Health
-}
+type Board struct{ roles roles[Health] }
 
 var boards places[*Board]
 
@@ -55,15 +45,7 @@ func ServeProbes(l net.Listener, b *Board) error {
 
 // Add registers a role, in place of an earlier one of the same name, until leave is called. Answer calls status.
 func (b *Board) Add(name string, status func() Health) (leave func()) {
-	r := &probed{name, status}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.roles = append(slices.DeleteFunc(b.roles, func(o *probed) bool { return o.name == name }), r)
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.roles = slices.DeleteFunc(b.roles, func(o *probed) bool { return o == r })
-	}
+	return b.roles.add(name, status)
 }
 
 // Answer returns the answer to a probe of a path, and its HTTP status. A process without a role, as before it has
@@ -85,11 +67,9 @@ func (b *Board) Answer(path string) (status int, text string) {
 	default:
 		return http.StatusNotFound, "unknown path; want /livez, /readyz or /startupz"
 	}
-	b.mu.Lock()
-	roles := slices.Clone(b.roles)
-	b.mu.Unlock()
+	roles := b.roles.now()
 	for _, r := range roles {
-		if waits := why(r.status()); waits != "" {
+		if waits := why(r); waits != "" {
 			return http.StatusServiceUnavailable, waits
 		}
 	}

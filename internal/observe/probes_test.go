@@ -44,14 +44,14 @@ func TestRolesComeAndGo(t *testing.T) {
 	var b Board
 	before := b.Add("worker 0", func() Health { return Health{Waits: "before"} })
 	now := b.Add("worker 0", func() Health { return Health{Began: true} })
-	if before(); len(b.roles) != 1 {
-		t.Errorf("%d roles", len(b.roles))
+	if before(); len(b.roles.all) != 1 {
+		t.Errorf("%d roles", len(b.roles.all))
 	}
 	if status, text := b.Answer("/readyz"); status != http.StatusOK {
 		t.Error(status, text)
 	}
-	if now(); len(b.roles) != 0 {
-		t.Errorf("%d roles are left", len(b.roles))
+	if now(); len(b.roles.all) != 0 {
+		t.Errorf("%d roles are left", len(b.roles.all))
 	}
 }
 

@@ -4,94 +4,79 @@ import (
 	"bufio"
 	"fmt"
 	"io"
-	"iter"
 	"strconv"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/count"
+	"github.com/gofleet/gofleet/fleet/stats"
 )
 
-// Set is samples and the labels that all of them have, such as role and index.
-type Set struct {
-	Labels  []Label
-	Samples iter.Seq[count.Sample]
+// Write writes what roles count in Prometheus' text format, version 0.0.4, with their kind and index as labels. Other
+// labels have ops, the model's tables, servers and a few workers as values, so that their number is bounded.
+func Write(w io.Writer, roles ...Role) error {
+	all := families{known: map[string]*family{}}
+	for _, r := range roles {
+		own := []stats.Label{{Name: "role", Value: r.Kind}, {Name: "index", Value: strconv.Itoa(r.Index)}}
+		for m := range r.Stats.Metrics() {
+			m.Labels = append(own[:2:2], m.Labels...)
+			all.add(m)
+		}
+	}
+	return all.write(w)
 }
 
-// Label is a name and any value.
-type Label struct{ Name, Value string }
+// families are the lines of each name, which must be adjacent.
+type families struct {
+	all   []*family
+	known map[string]*family
+}
 
-// family holds the lines of one name, which must be adjacent.
 type family struct {
 	name, help, kind string
 	lines            []string
 }
 
-// Write writes sets in Prometheus' text format, version 0.0.4. A name that ends in _total is a counter; any other is a
-// histogram or a gauge.
-func Write(w io.Writer, sets ...Set) error {
-	var all []*family
-	known := map[string]*family{}
-	for _, set := range sets {
-		for s := range set.Samples {
-			f := known[s.Name]
-			if f == nil {
-				f = &family{name: s.Name, kind: kind(s)}
-				known[s.Name], all = f, append(all, f)
-			}
-			if f.help == "" {
-				f.help = s.Help
-			}
-			f.add(s, set.Labels)
-		}
-	}
+func (f *families) write(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	for _, f := range all {
+	for _, f := range f.all {
 		fmt.Fprintf(out, "# HELP %s %s\n# TYPE %s %s\n%s\n", f.name, f.help, f.name, f.kind,
 			strings.Join(f.lines, "\n"))
 	}
 	return out.Flush()
 }
 
-func kind(s count.Sample) string {
-	switch {
-	case s.Of != nil:
-		return "histogram"
-	case strings.HasSuffix(s.Name, "_total"):
-		return "counter"
-	}
-	return "gauge"
-}
-
-// add adds a sample's line, or a histogram's lines: for each bound how many values do not exceed it, their sum and
-// their number.
-func (f *family) add(s count.Sample, with []Label) {
-	line := func(suffix string, by Label, v float64) {
-		own := with[:len(with):len(with)]
-		if name, value, ok := strings.Cut(s.By, "="); ok {
-			own = append(own, Label{name, value})
+// add adds a metric's line, or a histogram's lines: for each bound how many values do not exceed it, their sum and
+// their number. A name that ends in _total is a counter; any other is a histogram or a gauge.
+func (f *families) add(m stats.Metric) {
+	is := f.known[m.Name]
+	if is == nil {
+		is = &family{name: m.Name, help: m.Help, kind: "gauge"}
+		if strings.HasSuffix(m.Name, "_total") {
+			is.kind = "counter"
+		} else if m.Histogram != nil {
+			is.kind = "histogram"
 		}
-		if by.Name != "" {
-			own = append(own, by)
-		}
-		f.lines = append(f.lines, s.Name+suffix+labels(own)+" "+number(v))
+		f.known[m.Name], f.all = is, append(f.all, is)
 	}
-	if s.Of == nil {
-		line("", Label{}, s.Value)
+	line := func(suffix string, v float64, by ...stats.Label) {
+		is.lines = append(is.lines, m.Name+suffix+labels(append(m.Labels, by...))+" "+number(v))
+	}
+	if m.Histogram == nil {
+		line("", m.Value)
 		return
 	}
 	upTo := 0.
-	for i, bound := range s.Of.Bounds {
-		upTo += float64(s.Of.Counts[i])
-		line("_bucket", Label{"le", number(bound)}, upTo)
+	for i, bound := range m.Histogram.Bounds {
+		upTo += float64(m.Histogram.Counts[i])
+		line("_bucket", upTo, stats.Label{Name: "le", Value: number(bound)})
 	}
-	line("_bucket", Label{"le", "+Inf"}, s.Value)
-	line("_sum", Label{}, s.Of.Sum)
-	line("_count", Label{}, s.Value)
+	line("_bucket", m.Value, stats.Label{Name: "le", Value: "+Inf"})
+	line("_sum", m.Histogram.Sum)
+	line("_count", m.Value)
 }
 
 func number(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 
-func labels(of []Label) string {
+func labels(of []stats.Label) string {
 	if len(of) == 0 {
 		return ""
 	}

@@ -1,25 +1,27 @@
 package observe
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gofleet/gofleet/internal/count"
+	"github.com/gofleet/gofleet/fleet/stats"
 )
 
-// TestWrite: a family stands together under its help and type, whatever sets it comes from, and values of labels are escaped.
-func TestWrite(t *testing.T) {
-	of := func(table string, samples ...count.Sample) Set {
-		return Set{[]Label{{"role", "server"}, {"table", table}}, slices.Values(samples)}
+// TestFamilies: a family stands together under its help and type, whatever role it comes from, and values of labels are escaped.
+func TestFamilies(t *testing.T) {
+	all := families{known: map[string]*family{}}
+	for _, m := range []stats.Metric{
+		{Name: "gofleet_table_rows", Help: "Rows.", Value: 3, Labels: []stats.Label{{Name: "role", Value: "server"}, {Name: "table", Value: "a"}, {Name: "state", Value: "used"}}},
+		{Name: "gofleet_lost_total", Help: "Lost.", Value: 1e9, Labels: []stats.Label{{Name: "role", Value: "server"}, {Name: "table", Value: "a"}}},
+		{Name: "gofleet_table_rows", Help: "Rows.", Value: 0.5, Labels: []stats.Label{{Name: "role", Value: "server"}, {Name: "table", Value: "b\"\n\\"}, {Name: "state", Value: "used"}}},
+		{Name: "gofleet_took_seconds", Help: "Took.", Value: 6, Labels: []stats.Label{{Name: "op", Value: "step"}, {Name: "of", Value: "a"}},
+			Histogram: &stats.Histogram{Bounds: []float64{0.5, 2}, Counts: []int64{3, 2, 1}, Sum: 7.5}},
+		{Name: "gofleet_up", Help: "Up."},
+	} {
+		all.add(m)
 	}
 	var out strings.Builder
-	err := Write(&out,
-		of("a", count.Sample{Name: "gofleet_table_rows", By: "state=used", Help: "Rows.", Value: 3}, count.Sample{Name: "gofleet_lost_total", Help: "Lost.", Value: 1e9}),
-		of("b\"\n\\", count.Sample{Name: "gofleet_table_rows", By: "state=used", Help: "Rows.", Value: 0.5}),
-		Set{[]Label{{"op", "step"}}, slices.Values([]count.Sample{{Name: "gofleet_took_seconds", By: "of=a", Help: "Took.", Value: 6,
-			Of: &count.Distribution{Bounds: []float64{0.5, 2}, Counts: []int64{3, 2, 1}, Sum: 7.5}}})},
-		Set{Samples: slices.Values([]count.Sample{{Name: "gofleet_up", Help: "Up."}})})
+	err := all.write(&out)
 	want := `# HELP gofleet_table_rows Rows.
 # TYPE gofleet_table_rows gauge
 gofleet_table_rows{role="server",table="a",state="used"} 3
