@@ -2,26 +2,21 @@ package fleet
 
 import (
 	"fmt"
-	"log/slog"
 	"os"
 
 	"github.com/gofleet/gofleet/internal/observe"
 )
 
-// The address at which this process shows its counters and its status, empty for none, and the token of the status.
-const envMetrics, envToken = "FLEET_METRICS", "FLEET_UI_TOKEN"
-
-// openPage opens the page of this process; nil if there is none.
-func openPage(log *slog.Logger) (*observe.Page, error) {
-	addr := os.Getenv(envMetrics)
+// opened opens what is served at the address of a variable; the zero value without an address.
+func opened[T any](env string, open func(addr string) (T, error)) (is T, err error) {
+	addr := os.Getenv(env)
 	if addr == "" {
-		return nil, nil
+		return is, nil
 	}
-	p, err := observe.Open(addr, os.Getenv(envToken), log)
-	if err != nil {
-		return nil, fmt.Errorf("fleet: %s=%s: %w", envMetrics, addr, err)
+	if is, err = open(addr); err != nil {
+		err = fmt.Errorf("fleet: %s=%s: %w", env, addr, err)
 	}
-	return p, nil
+	return is, err
 }
 
 // status is what this role says of itself.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -124,11 +125,15 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	board, err := openBoard(o.Logger)
+	board, err := opened("FLEET_HEALTH", func(addr string) (*observe.Board, error) {
+		return observe.OpenBoard(addr, o.Logger)
+	})
 	if err != nil {
 		return nil, err
 	}
-	page, err := openPage(o.Logger)
+	page, err := opened("FLEET_METRICS", func(addr string) (*observe.Page, error) {
+		return observe.Open(addr, os.Getenv("FLEET_UI_TOKEN"), o.Logger)
+	})
 	if err != nil {
 		return nil, err
 	}

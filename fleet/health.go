@@ -1,29 +1,10 @@
 package fleet
 
 import (
-	"fmt"
-	"log/slog"
-	"os"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/observe"
 )
-
-// envHealth names the address for health probes; empty means none.
-const envHealth = "FLEET_HEALTH"
-
-// openBoard opens the address for probes of this process; nil if there is none.
-func openBoard(log *slog.Logger) (*observe.Board, error) {
-	addr := os.Getenv(envHealth)
-	if addr == "" {
-		return nil, nil
-	}
-	b, err := observe.OpenBoard(addr, log)
-	if err != nil {
-		return nil, fmt.Errorf("fleet: %s=%s: %w", envHealth, addr, err)
-	}
-	return b, nil
-}
 
 // probes answers probes with the state of a role, from Minimize until it has left its job.
 type probes struct {

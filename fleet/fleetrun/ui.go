@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/observe"
@@ -24,8 +25,7 @@ type panel struct {
 	name    string
 	began   time.Time
 	logs    logTails
-	mu      sync.Mutex
-	attempt string
+	attempt atomic.Pointer[string]
 	metrics func(role) string
 	alone   restarts
 }
@@ -75,10 +75,8 @@ func (c *console) servePage(addr, token string, source ui.Source) (close func(),
 // started notes that a role has been started, and the attempt.
 func (p *panel) started(r role, attempt string) {
 	if p != nil {
-		p.set(r, ui.Role{State: ui.Starts, Since: time.Now()})
-		p.mu.Lock()
-		p.attempt = attempt
-		p.mu.Unlock()
+		p.attempt.Store(&attempt)
+		p.set(r, ui.Starts, "")
 	}
 }
 
@@ -89,7 +87,7 @@ func (p *panel) ended(e exit) {
 		if e.code != 0 {
 			state = ui.Failed
 		}
-		p.set(e.role, ui.Role{State: state, Since: time.Now(), How: e.how})
+		p.set(e.role, state, e.how)
 	}
 }
 
@@ -115,9 +113,9 @@ func (p *panel) change(r role, what func(*ui.Role)) {
 const mostRestarts = 20
 
 // set sets how a role stands. The last report of one that is down stays.
-func (p *panel) set(r role, to ui.Role) {
+func (p *panel) set(r role, state ui.State, how string) {
 	p.change(r, func(is *ui.Role) {
-		is.State, is.Since, is.How, is.Again = to.State, to.Since, to.How, time.Time{}
+		is.State, is.Since, is.How, is.Again = state, time.Now(), how, time.Time{}
 		is.Log, is.Metrics, is.Alone = logPath(p.logDir, r), p.metrics(r), *p.alone.alone(r.kind) > 0
 	})
 }
@@ -126,13 +124,13 @@ func (p *panel) set(r role, to ui.Role) {
 func (p *panel) job(ctx context.Context) ui.Job {
 	j := p.Look(ctx)
 	j.Name, j.Began = p.name, p.began
+	if attempt := p.attempt.Load(); attempt != nil {
+		j.Attempt = *attempt
+	}
 	var who []role
 	for _, r := range j.Roles {
 		who = append(who, role{kind(r.Kind), r.Index})
 	}
-	p.mu.Lock()
-	j.Attempt = p.attempt
-	p.mu.Unlock()
 	j.Warnings = p.logs.read(p.logDir, who, time.Now())
 	return j
 }

@@ -10,7 +10,8 @@
 //
 // The ports answer GET and HEAD. Each connection has one request, of 8 KiB at most, and is closed after the answer. A
 // caller has five seconds to send it. Beyond 64 connections the oldest is closed for a new one, so that silent callers
-// do not block a probe.
+// do not block a probe. fasthttp's server in its place makes fleetrun 160 kB larger and saves five lines; net/http's
+// makes every program 0.95 MB larger.
 //
 //	roles.go     the roles of this process, and its addresses
 //	probes.go    what probes are told

@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"encoding/json"
 	"io"
 	"log/slog"
 	"net"
@@ -133,10 +134,17 @@ func TestStatus(t *testing.T) {
 	if err != nil || len(s.Roles) != 1 || s.Roles[0].Index != 3 || !s.Roles[0].Began.Equal(s.Roles[0].Warnings[0].At) || s.Roles[0].Training.Epochs != 5 || s.Program == "" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	s = Status{Now: slow, Roles: []Role{role(), {}}}
-	at := slow.Add(time.Hour)
-	s.here(at)
-	if r := s.Roles[0]; !r.Began.Equal(at) || !r.Warnings[0].At.Equal(at) || !r.Stats.Server.Waits[0].Since.Equal(at) || !r.Stats.Server.Members[0].Since.Equal(at) ||
+	addr := listen(t, func(*Request) Answer {
+		return made("", func(w io.Writer) error {
+			return json.NewEncoder(w).Encode(Status{Now: slow, Roles: []Role{role(), {}}})
+		})
+	})
+	s, err = Ask(t.Context(), addr, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours := func(at time.Time) bool { return time.Since(at) < time.Minute }
+	if r := s.Roles[0]; !ours(s.Now) || !ours(r.Began) || !ours(r.Warnings[0].At) || !ours(r.Stats.Server.Waits[0].Since) || !ours(r.Stats.Server.Members[0].Since) ||
 		!r.Stats.Server.Members[1].Since.IsZero() {
 		t.Errorf("times of another clock: %+v, %+v", r, r.Stats.Server)
 	}

@@ -108,18 +108,13 @@ func serve(c net.Conn, h Handler) {
 	if err != nil {
 		return
 	}
-	method, target, _ := strings.Cut(first, " ")
-	if method != http.MethodGet && method != http.MethodHead {
-		for line := first; err == nil && line != ""; {
-			line, err = lines.ReadLine()
-		}
-		if err == nil {
-			write(c, Text(http.StatusMethodNotAllowed, "only GET is answered"), true)
-		}
-		return
-	}
 	r := &Request{Remote: c.RemoteAddr(), Gone: func() <-chan struct{} { return gone(c) }}
 	if r.Header, err = lines.ReadMIMEHeader(); err != nil {
+		return
+	}
+	method, target, _ := strings.Cut(first, " ")
+	if method != http.MethodGet && method != http.MethodHead {
+		write(c, Text(http.StatusMethodNotAllowed, "only GET is answered"), true)
 		return
 	}
 	target, _, _ = strings.Cut(target, " ")

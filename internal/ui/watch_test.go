@@ -49,6 +49,9 @@ func TestWatch(t *testing.T) {
 		said["b:1"].Roles[0].Warnings = []observe.Warning{{Text: "WARN low", At: began}}
 		said["c:1"].Roles[0].Stats.Counts.Steps = 7
 		server := said["a:1"].Roles[0].Stats
+		if j := w.Look(t.Context()); !j.Roles[0].Since.Equal(began) {
+			t.Errorf("a role that ran before the first look runs since %v", j.Roles[0].Since)
+		}
 		for _, c := range []struct {
 			change func()
 			want   string
