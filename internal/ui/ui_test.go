@@ -193,6 +193,17 @@ func become(j *Job, is State) {
 	}
 }
 
+// TestWhoIsDownWaitsForNobody: what a process waited for when it was last heard is not drawn any more when it has ended.
+func TestWhoIsDownWaitsForNobody(t *testing.T) {
+	for state, want := range map[State]int{Runs: 1, Ended: 0, Away: 0} {
+		j := made(1, 2, time.Minute)
+		j.Roles[0].State, j.Roles[0].Stats.Server.Waits = state, []stats.Wait{{Why: "for a round", Workers: []int{1}, Since: j.At}}
+		if r := viewOf(nil, j).Roles[0]; len(r.Awaits) != want || (r.Why != "") != (want > 0) {
+			t.Errorf("a server that %s waits for %v, %s", state, r.Awaits, r.Why)
+		}
+	}
+}
+
 // TestMembers: all workers of the job are shown as server 0 knows them, be they of other machines.
 func TestMembers(t *testing.T) {
 	j := made(2, 1, time.Minute)

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,13 +175,13 @@ func roleViewOf(before, now *Job, r *Role) roleView {
 	for _, t := range s.Tables {
 		v.Rows, v.Bytes = v.Rows+t.Rows, v.Bytes+t.Bytes
 	}
-	for _, w := range s.Server.Waits {
-		if v.Why == "" {
-			v.Why = w.Why
+	if r.State == Runs {
+		for _, w := range s.Server.Waits {
+			v.Why = cmp.Or(v.Why, w.Why)
 		}
-	}
-	for _, a := range s.Server.Awaited() {
-		v.Awaits = append(v.Awaits, a.Worker)
+		for _, a := range s.Server.Awaited() {
+			v.Awaits = append(v.Awaits, a.Worker)
+		}
 	}
 	then := before.role(r)
 	if then == nil {
