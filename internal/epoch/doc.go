@@ -1,0 +1,109 @@
+// Package epoch leads the epochs of a job: who trains which epoch, when all evaluate, when an epoch ends, and when the
+// job does. It has two state machines, without clock, lock, network, files or goroutine: one [Leader], on server 0, on
+// rank 0 of a job without servers, or in a process alone; and one [Member] in each worker.
+//
+// # Messages
+//
+// A member says where it is, and repeats it until it is told what to do. A message is the whole state of its member, so
+// that a leader which has lost all but its two facts knows as much as before once every member has spoken.
+//
+//	a member says                                      it is told
+//	  the epoch it is in, and whether it has ended       Train    epoch e, from where its weights are
+//	  whether it is due to evaluate in the middle        Measure  share i of n, for evaluation k
+//	  how many evaluations it knows                      Act      on evaluation k: its hooks see it
+//	  what it has measured                               End      epoch e: its hooks end it, once or again
+//	  how many epochs its hooks have ended               Rest     train what lost worker w has left from p
+//	  why it wants to stop, if it does                   Stop     the epoch here, since the job is over: why
+//	  whether it has trained another's rest              Over     why the job has stopped, or who is short of what
+//
+// # States
+//
+//	          all are here            all stand             all shares are here         all have acted
+//	Starting ─────────────> Training ───────────> Measuring ───────────────────> Acting ───────────────> Training
+//	                         ▲   ▲ │                │   ▲                           │ at the epoch's end
+//	                         │   │ │ a lost one     └───┘ one is lost with          ▼
+//	                         │   └─┘ is waited for,       its share: all anew     Ending ───────────> Training, or over
+//	                         │       then its rest is leased                      │    ▲ one is lost: again
+//	                         └── behind: at once                                  └────┘
+//
+// A member stands when it is due, or has ended its share, in the epoch that the job is in. Nobody evaluates before all
+// that are present stand. A member whose epoch the job has ended without it is behind: it trains what it lacks alone,
+// without hooks and evaluations, and the others wait for it where they next stand. What an evaluation lacks of its
+// samples the next one counts.
+//
+// # Facts
+//
+// Two facts outlive a kill, in server 0's journal and in checkpoints; each is noted before anybody is told what follows
+// from it. [Made] is the last evaluation, with what each member has measured. [Ground] is what all have done: the
+// evaluations that hooks have seen, the epochs whose ends they have seen, what they remember, and why the job stops.
+// Where a worker is in its rows is no fact of this package: its pushes carry that, and it says so when it begins.
+//
+// # Failures
+//
+//	who ends                when                        what happens
+//	a member                it trains                   the others stand and evaluate without it; in step they wait, or all go back
+//	                        it stands, and has ended    the same; nobody trains its epoch again
+//	                        it measures                 all that are left measure anew, the shares of fewer
+//	                        it has measured             its share counts
+//	                        it acts                     the others act; it acts when it returns, if they still do
+//	                        it ends the epoch           all that are left end it again: it may have led
+//	                        it trains another's rest    whoever asks next goes on with that, from where the pushes are
+//	                        it has been told Over       nothing: the others are told too
+//	 and returns            in the job's epoch          it goes on there, and stands like the others
+//	                        behind                      it trains its rest alone, and is waited for at the next evaluation
+//	                        after the last epoch        it trains its rest, all evaluate once more, and the job is over
+//	                        while its rest is leased    it goes on itself: the lease's pushes are of an earlier life
+//	 and never returns      before the last epoch ends  it is waited for there, and its rest is leased; where that can't
+//	                                                    be, Over says who is short
+//	the leader              at any time                 members say again where they are; who has measured measures anew
+//	 and returns            an evaluation is made       it has its number and its shares: members act on it
+//	                        not all have acted          who has is not asked again; who has not acts
+//	                        an epoch ends               who has ended it does not end it again
+//	all, and go back        an evaluation is measured   it is measured again, under its number
+//	                        it is made                  it is not: all act on it
+//	                        an epoch ends               hooks end it again
+//	                        some are behind             each trains from where it is; in step all from the earliest
+//	                        the job has stopped         Over, with the reason
+//	 with others             at any epoch               epochs that some lack begin anew on all
+//
+// A message that comes twice, or late, changes nothing. Each is one of a life of its worker, and numbered in that life.
+//
+// # Differences
+//
+// These rows differ from what package train does by all-gathers, which this package is to replace:
+//
+//	today                                                          here
+//	a worker that returns while others measure: their gather       they go on: it has no share, and stands at the
+//	waits until it meets them, after up to an epoch of training    next evaluation
+//	a worker that dies after it ended its last epoch is waited     it has no rest, and nobody waits
+//	for a worker timeout, played, and finds nothing to train
+//	a stand-in is a whole job in its process, with hooks and a     a lease: it trains rows, and does nothing else; several
+//	share of the test rows; missing workers come one after the     missing workers go to several processes at once
+//	other, all to the leading worker
+//	a stand-in that fails 3 times ends the job with an error       no lease is given any more, and Over says who is short
+//	a worker counts what it trained of ended epochs (extra, and    the leader knows, by worker, which epochs are counted,
+//	from its position after a restart)                             and names those that a measurement is to count
+//	an evaluation of which hooks see the result while the job      it is made, and acted on after the restart
+//	ends is measured again after a restart
+//	the worker that stops the job has the reason, the others       all have the reason of the lowest that wants to stop
+//	"another worker has stopped the job"
+//	a worker that lacks evaluations takes the history from the     it is told what the job remembers with the first answer
+//	one that has most, in one more gather of all
+//	who leads is the lowest worker at the last gather, so that a   the lowest that measured; it stays so until the next
+//	returned worker leads in the middle of what others do          evaluation, unless it is lost
+//	in step all begin the epoch that server 0's welcome, or the    the leader hears all, and names the earliest
+//	checkpoint, names
+//	a worker that was started again alone asks CatchUp whether     the leader says whether all begin together
+//	it is late
+//	gathers that workers number: one that returns where their      a member asks where the job is: nothing is numbered
+//	data are not kept is refused, or all go back                   across lives
+//	SIGTERM in an evaluation: the checkpoint has none of it        the same
+//	EpochEnd once more if a worker is lost in it                   the same
+//	a wish to stop outlives its worker once that has met others    the same, once it stood
+//	a wish to stop in the middle of an epoch: with servers the     the same (Job.AtOnce)
+//	others end their epoch, without them all stop at the next
+//	evaluation
+//	a late worker's evaluation in the middle is the one that the   the same: it stands for a number, and acts on the one
+//	others have just measured                                      that has it
+//	sums, chances and spreads of workers add up in their order     the same: bytes, by share
+package epoch
