@@ -108,6 +108,7 @@ var houseTests = map[string][]string{
 	"internal/replica":        {"transport"},
 	"internal/session":        {"strategy/placement"},
 	"internal/cut":            {"internal/script"},
+	"internal/epoch":          {"internal/script"},
 	"internal/mode":           {"internal/script"},
 	"internal/roster":         {"internal/script"},
 	"internal/safetensors":    {"internal/files"},

@@ -2,6 +2,13 @@
 // job does. It has two state machines, without clock, lock, network, files or goroutine: one [Leader], on server 0, on
 // rank 0 of a job without servers, or in a process alone; and one [Member] in each worker.
 //
+// # Files
+//
+//	messages.go  what members say and are told, and what is noted
+//	leader.go    what a leader knows of a job, and what it hears
+//	deciding.go  what follows from that
+//	member.go    a member, from order to order
+//
 // # Messages
 //
 // A member says where it is, and repeats it until it is told what to do. A message is the whole state of its member, so

@@ -1,0 +1,220 @@
+package epoch
+
+import "slices"
+
+// Job is what a leader must know of a job.
+type Job struct {
+	Members, Epochs int
+	// InStep says that members wait for each other's steps: all train the same epoch.
+	InStep bool
+	// AtOnce says that a member that wants to stop ends the epoch of all at the next evaluation.
+	AtOnce bool
+	// Leases says that a member can train what a lost one has left.
+	Leases bool
+}
+
+// Leader leads the epochs of a job. After each call the caller notes [Leader.Note] and then answers members by
+// [Leader.Told].
+type Leader struct {
+	job    Job
+	ground Ground
+	made   Made // the last evaluation
+	seats  []seat
+	now    *division // the evaluation that is measured; nil if none is
+	note   []Record
+
+	// closing says that members were told to end an epoch, try how many were lost since, and before that an earlier
+	// leader, or run of the job, may have told them.
+	closing, before bool
+	try             int
+	// waits says that all wait for lost members, tired that they have waited long enough; fails counts rests that
+	// could not be trained.
+	waits, tired bool
+	fails        int
+}
+
+// seat is a member, as its leader sees it.
+type seat struct {
+	at    At
+	heard bool  // it has said where it is
+	told  *Told // the answer to that; nil while it waits for one
+	// gone says that its life is over, which was the life over, and left is what it left; stopped, that it has left
+	// the job by itself.
+	gone, stopped bool
+	over          uint32
+	left          Left
+}
+
+// mostFails is how many rests may fail before none is leased.
+const mostFails = 3
+
+// NewLeader returns the leader of a new job.
+func NewLeader(j Job) *Leader {
+	return &Leader{job: j, seats: make([]seat, j.Members), ground: Ground{Counted: make([]int, j.Members)}}
+}
+
+// Resume begins a run of the job with the facts of a checkpoint, maybe of other members.
+func (l *Leader) Resume(m Made, g Ground) {
+	l.made, l.ground = m, g
+	l.ground.Lives, l.ground.First = nil, 0
+	l.ground.Counted = slices.Clone(g.Counted)
+	if len(g.Counted) != l.job.Members { // shares are others now: what some lack begins anew on all
+		l.ground.Counted = slices.Repeat([]int{slices.Min(append(g.Counted, g.Ended))}, l.job.Members)
+	}
+	l.made.By = slices.DeleteFunc(slices.Clone(m.By), func(w int) bool { return w >= l.job.Members })
+	l.before = l.begunToEnd()
+}
+
+// Recall replays a record of an earlier process in this run.
+func (l *Leader) Recall(r Record) {
+	if r.Made != nil {
+		l.take(*r.Made)
+	}
+	if r.Ground != nil {
+		l.ground = *r.Ground
+	}
+	l.before = l.begunToEnd()
+}
+
+// begunToEnd reports whether members may have been told to end an epoch, and not all have.
+func (l *Leader) begunToEnd() bool {
+	return l.ground.Closed < l.ground.Ended && l.made.Number <= l.ground.Known
+}
+
+// Facts returns what outlives this process.
+func (l *Leader) Facts() (Made, Ground) { return l.made, l.ground }
+
+// Note returns the records since the last call of Note.
+func (l *Leader) Note() []Record {
+	n := l.note
+	l.note = nil
+	return n
+}
+
+// Told returns the answer to the last message of a worker, nil while it has to wait.
+func (l *Leader) Told(worker int) *Told { return l.seats[worker].told }
+
+// Waits reports whether all wait for lost members: after a time [Leader.Tired] ends that.
+func (l *Leader) Waits() bool { return l.waits }
+
+// Say handles a message. One that was handled before, or is older, changes nothing.
+func (l *Leader) Say(a At) {
+	s := &l.seats[a.Worker]
+	if a.Life <= s.over || s.heard && (a.Life < s.at.Life || a.Life == s.at.Life && a.N <= s.at.N) {
+		return
+	}
+	if s.heard && a.Life > s.at.Life {
+		l.lose(a.Worker)
+		s.told = nil
+	}
+	l.place(&a)
+	did := s.told
+	s.at, s.told, s.heard, s.gone, s.stopped = a, nil, true, false, false
+	if did != nil {
+		l.did(s, did)
+	}
+	l.decide()
+}
+
+// did takes what a member brings.
+func (l *Leader) did(s *seat, t *Told) {
+	switch t.Do {
+	case Measure:
+		l.now.bring(s.at.Worker, s.at.Brought)
+	case Rest:
+		lost := &l.seats[t.Lost[0].Worker]
+		switch {
+		case !lost.gone: // it has returned
+		case s.at.Failed:
+			l.fails++
+			l.tired = false
+		default:
+			lost.at.Epoch, lost.at.Ended, lost.heard = l.job.Epochs-1, true, true
+		}
+	}
+}
+
+// Lost reports that a life of a worker is over, and where its pushes are.
+func (l *Leader) Lost(life uint32, at Left) {
+	l.seats[at.Worker].left = at
+	l.leave(at.Worker, life, false)
+}
+
+// Gone reports that a worker has left the job by itself.
+func (l *Leader) Gone(worker int, life uint32) { l.leave(worker, life, true) }
+
+// leave ends a life. A message of it that comes later changes nothing.
+func (l *Leader) leave(worker int, life uint32, stopped bool) {
+	s := &l.seats[worker]
+	s.over = max(s.over, life)
+	if s.gone || s.stopped || s.heard && s.at.Life > life {
+		return
+	}
+	l.lose(worker)
+	s.gone, s.stopped, s.told = !stopped, stopped, nil
+	l.tired = false
+	l.decide()
+}
+
+// Tired reports that lost members were waited for long enough.
+func (l *Leader) Tired() {
+	l.tired = l.waits
+	l.decide()
+}
+
+// lose has others do without what a member was about to do.
+func (l *Leader) lose(worker int) {
+	if l.now.lacks(worker) {
+		l.now = nil
+	}
+	if s := &l.seats[worker]; l.closing && s.present() && (!s.heard || s.at.next() >= l.ground.Ended) {
+		l.try++
+	}
+}
+
+// present reports whether a member is in the job, and has something to do in it.
+func (s *seat) present() bool {
+	return !s.gone && !s.stopped && (s.told == nil || s.told.Do != Over)
+}
+
+// asks reports whether a member waits for an answer.
+func (s *seat) asks() bool { return s.present() && s.heard && s.told == nil }
+
+// division is an evaluation that is measured.
+type division struct {
+	parts   []part // by share
+	end     bool
+	counted []int
+}
+
+type part struct {
+	worker int
+	has    bool
+	brings []byte
+}
+
+// of returns the part of a worker, nil if it has none.
+func (d *division) of(worker int) *part {
+	if d == nil {
+		return nil
+	}
+	for i := range d.parts {
+		if d.parts[i].worker == worker {
+			return &d.parts[i]
+		}
+	}
+	return nil
+}
+
+// lacks reports whether a worker has a share and has not measured it.
+func (d *division) lacks(worker int) bool {
+	p := d.of(worker)
+	return p != nil && !p.has
+}
+
+// bring takes a share.
+func (d *division) bring(worker int, share []byte) {
+	if p := d.of(worker); p != nil {
+		p.has, p.brings = true, share
+	}
+}

@@ -1,0 +1,86 @@
+package epoch
+
+// Member is a worker's state machine. Its caller sends [Member.At] until an answer comes, does what that says, and
+// reports it.
+//
+//	       Train, Stop             Due, Ended
+//	asks ──────────────> trains ───────────────> asks
+//	       Measure, Act, End, Rest            Did, Failed
+//	asks ─────────────────────────> does it ───────────────> asks
+//	       Over
+//	asks ──────────────> over
+type Member struct {
+	at   At
+	told *Told // what it does now; nil while it asks
+}
+
+// NewMember returns the member of a process that begins, with samples left from an epoch on, and knows so many
+// evaluations.
+func NewMember(worker int, life uint32, first, known int) *Member {
+	return &Member{at: At{Worker: worker, Life: life, Epoch: first - 1, Ended: true, Begins: true, Known: known}}
+}
+
+// At returns the message to be sent, which is the same until the member is told what to do.
+func (m *Member) At() At { return m.at }
+
+// Told handles an answer, and reports whether it is one to the last message: then it is to be done.
+func (m *Member) Told(t *Told) bool {
+	if m.told != nil || t.N != m.at.N {
+		return false
+	}
+	m.told = t
+	if m.at.Known = max(m.at.Known, t.Known); m.at.Begins {
+		m.at.Epoch = t.First - 1
+	}
+	return true
+}
+
+// Doing returns what the member was told to do, nil while it asks.
+func (m *Member) Doing() *Told { return m.told }
+
+// Wants records that a worker wants to stop the job. The first reason counts.
+func (m *Member) Wants(why string) {
+	if m.at.Stop == "" {
+		m.at.Stop = why
+	}
+}
+
+// Due reports that the member stands between two steps, to evaluate.
+func (m *Member) Due() {
+	m.asks(Train, nil)
+	m.at.For = m.at.Known + 1
+}
+
+// Ended reports that its share of the epoch is trained, or that training has stopped.
+func (m *Member) Ended() {
+	m.asks(m.told.Do, nil)
+	m.at.Ended = true
+}
+
+// Did reports that what it was told is done, with what it brings: the share that was measured, or what it remembers.
+func (m *Member) Did(brought []byte) {
+	t := m.told
+	m.asks(t.Do, brought)
+	switch t.Do {
+	case Act:
+		m.at.Known = t.Made.Number
+	case End:
+		m.at.Closed, m.at.Try = t.Epoch+1, t.Try
+	}
+}
+
+// Failed reports that another's rest could not be trained.
+func (m *Member) Failed() {
+	m.asks(Rest, nil)
+	m.at.Failed = true
+}
+
+// asks begins the next message.
+func (m *Member) asks(did Do, brought []byte) {
+	if m.told.Do == Train {
+		m.at.Epoch, m.at.Ended = m.told.Epoch, false
+	}
+	m.at.Did, m.at.Brought, m.at.Failed, m.at.Begins = did, brought, false, false
+	m.at.N++
+	m.told = nil
+}

@@ -1,0 +1,134 @@
+package epoch
+
+// At is what a member says of itself, again until it is told what to do.
+type At struct {
+	Worker int `json:"worker"`
+	// Life is the number of its process. N is that of the message in this life: one more for each order that it has
+	// carried out.
+	Life uint32 `json:"life"`
+	N    uint64 `json:"n"`
+	// Epoch is the epoch that it is in. Ended says that its share of that epoch is trained; else it is due to evaluate
+	// in the middle. A process that begins is in the epoch before the first of which it has samples left.
+	Epoch  int  `json:"epoch"`
+	Ended  bool `json:"ended,omitempty"`
+	Begins bool `json:"begins,omitempty"`
+	// Known is how many evaluations its hooks know, and For the evaluation that it is due for, counted from 1.
+	Known int `json:"known"`
+	For   int `json:"for,omitempty"`
+	// Closed is how many epochs its hooks have ended, the last of them by the order of that Try.
+	Closed int `json:"closed,omitempty"`
+	Try    int `json:"try,omitempty"`
+	// Did is the last order that it has carried out, with what it brings: its share of an evaluation (Measure), or what
+	// it remembers of the job (Act, End). Failed says that it could not train another's rest (Rest).
+	Did     Do     `json:"did,omitempty"`
+	Brought []byte `json:"brought,omitempty"`
+	Failed  bool   `json:"failed,omitempty"`
+	// Stop is why it wants to stop the job, "" if it does not.
+	Stop string `json:"stop,omitempty"`
+}
+
+// next is the first epoch of which the member has not ended its share.
+func (a *At) next() int {
+	if a.Ended {
+		return a.Epoch + 1
+	}
+	return a.Epoch
+}
+
+// Do is what a member is told to do.
+type Do string
+
+const (
+	Train   Do = "train"   // an epoch, from where its weights are
+	Measure Do = "measure" // its share of an evaluation
+	Act     Do = "act"     // hooks see an evaluation
+	End     Do = "end"     // hooks end an epoch
+	Rest    Do = "rest"    // what a lost worker has left
+	Stop    Do = "stop"    // its epoch here, which is then ended
+	Over    Do = "over"    // the job
+)
+
+// Told is the answer to an At.
+type Told struct {
+	// N is that of the message that it answers.
+	N  uint64 `json:"n"`
+	Do Do     `json:"do"`
+	// First is, for a process that begins, the first epoch that it trains. Together says that all others begin too.
+	First    int  `json:"first,omitempty"`
+	Together bool `json:"together,omitempty"`
+	// Epoch is the epoch to train, to measure or to end. Alone says that the job has ended it: it is trained without
+	// hooks and evaluations. Middles is how many evaluations the job has made in the middle of it.
+	Epoch   int  `json:"epoch,omitempty"`
+	Alone   bool `json:"alone,omitempty"`
+	Middles int  `json:"middles,omitempty"`
+	// Share is the share to measure, of so many. Counts are the epochs before this one whose samples it counts too.
+	Share  int    `json:"share,omitempty"`
+	Of     int    `json:"of,omitempty"`
+	Counts []Span `json:"counts,omitempty"`
+	// Made is the evaluation to act on.
+	Made *Made `json:"made,omitempty"`
+	// Again says that hooks may have ended the epoch before, on any worker.
+	Again bool `json:"again,omitempty"`
+	Try   int  `json:"try,omitempty"`
+	// Lost are the workers of which a rest is left: one to train (Rest), or all that the job is short of (Over).
+	Lost []Left `json:"lost,omitempty"`
+	// Why is why the job stops, "" if it has come to its end.
+	Why string `json:"why,omitempty"`
+	// Lead is the member that prints and saves for all.
+	Lead int `json:"lead"`
+	// Known and Memory are what the job knows, if that is more than the member does.
+	Known  int    `json:"known,omitempty"`
+	Memory []byte `json:"memory,omitempty"`
+}
+
+// Span is some epochs of a worker, From up to but not including To.
+type Span struct {
+	Worker int `json:"worker"`
+	From   int `json:"from"`
+	To     int `json:"to"`
+}
+
+// Left is the rest of a lost worker: all after these samples of its share of an epoch.
+type Left struct {
+	Worker  int    `json:"worker"`
+	Epoch   int    `json:"epoch"`
+	Samples uint64 `json:"samples,omitempty"`
+}
+
+// Record is a fact, which is noted before anybody is told what follows from it. One field is set.
+type Record struct {
+	Made   *Made   `json:"made,omitempty"`
+	Ground *Ground `json:"ground,omitempty"`
+}
+
+// Made is an evaluation.
+type Made struct {
+	// Number counts evaluations from 1 on.
+	Number int `json:"number"`
+	Epoch  int `json:"epoch"`
+	// End says that it is at the end of the epoch, else in the middle.
+	End bool `json:"end,omitempty"`
+	// By are the workers that have measured, in the order of the shares.
+	By     []int    `json:"by"`
+	Shares [][]byte `json:"shares"`
+	// Counted are, by worker, the epochs whose samples evaluations have counted from this one on.
+	Counted []int `json:"counted,omitempty"`
+}
+
+// Ground is what the members have done together.
+type Ground struct {
+	// Known is how many evaluations hooks know, Memory what a member remembers that does.
+	Known  int    `json:"known,omitempty"`
+	Memory []byte `json:"memory,omitempty"`
+	// Ended is how many epochs all have ended and evaluated, Closed how many of these hooks have ended.
+	Ended   int   `json:"ended,omitempty"`
+	Closed  int   `json:"closed,omitempty"`
+	Middles int   `json:"middles,omitempty"` // evaluations since then
+	Counted []int `json:"counted,omitempty"` // by worker: epochs whose samples an epoch's end has counted
+	// Stop is why the job stops, "" if it does not.
+	Stop string `json:"stop,omitempty"`
+	// Lives are, by worker, the processes that have begun together in this run of the job, in epoch First where all go
+	// in step; nil before that.
+	Lives []uint32 `json:"lives,omitempty"`
+	First int      `json:"first,omitempty"`
+}
