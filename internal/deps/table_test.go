@@ -120,7 +120,7 @@ var houseTests = map[string][]string{
 	"fleet/reader":            {"fleet", "fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer", "rolemaker", "strategy"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
 	"fleet/metrics":           {"nn", "optimizer", "rolemaker", "strategy"},
-	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer/weights", "strategy/placement"},
+	"fleet/train":             {"fleet/fleettest", "fleet/internal/trial", "internal/epoch", "internal/porttest", "optimizer/weights", "strategy/placement"},
 	"transport":               {"internal/count/counttest"},
 	"transport/transporttest": {"transport/codec"},
 	"internal/rules":          {"optimizer/lr"},

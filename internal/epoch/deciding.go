@@ -150,12 +150,12 @@ func (l *Leader) closed() bool {
 	return true
 }
 
-// done reports whether something is done by every member that has measured the last evaluation or waits, and by some.
+// done reports whether something is done by every member that is concerned, and by some.
 func (l *Leader) done(is func(a *At) bool) bool {
 	some := false
 	for w := range l.seats {
 		s := &l.seats[w]
-		if !s.present() || s.heard && s.at.next() < l.ground.Ended || !slices.Contains(l.made.By, w) && !s.asks() {
+		if !l.concerned(s, w) {
 			continue
 		}
 		if !s.asks() || !is(&s.at) {
@@ -164,6 +164,15 @@ func (l *Leader) done(is func(a *At) bool) bool {
 		some = true
 	}
 	return some
+}
+
+// concerned reports whether a member sees the last evaluation, and the end of its epoch: it has measured, or has come
+// since, and is not behind.
+func (l *Leader) concerned(s *seat, worker int) bool {
+	if !s.present() || s.heard && s.at.next() < l.ground.Ended {
+		return false
+	}
+	return slices.Contains(l.made.By, worker) || s.asks() || s.told != nil && (s.told.Do == Act || s.told.Do == End)
 }
 
 // remember notes the ground, with what the lowest member remembers that has done something.
@@ -179,7 +188,6 @@ func (l *Leader) remember(did Do) {
 
 func (l *Leader) noteGround() {
 	g := l.ground
-	g.Counted = slices.Clone(g.Counted)
 	l.note = append(l.note, Record{Ground: &g})
 }
 

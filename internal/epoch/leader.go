@@ -57,11 +57,13 @@ func NewLeader(j Job) *Leader {
 func (l *Leader) Resume(m Made, g Ground) {
 	l.made, l.ground = m, g
 	l.ground.Lives, l.ground.First = nil, 0
-	l.ground.Counted = slices.Clone(g.Counted)
-	if len(g.Counted) != l.job.Members { // shares are others now: what some lack begins anew on all
-		l.ground.Counted = slices.Repeat([]int{slices.Min(append(g.Counted, g.Ended))}, l.job.Members)
+	l.made.By = nil // all are concerned
+	for w := range l.seats {
+		l.made.By = append(l.made.By, w)
 	}
-	l.made.By = slices.DeleteFunc(slices.Clone(m.By), func(w int) bool { return w >= l.job.Members })
+	if len(g.Counted) != l.job.Members { // shares are others now: what some lack begins anew on all
+		l.ground.Counted = slices.Repeat([]int{slices.Min(g.Counted)}, l.job.Members)
+	}
 	l.before = l.begunToEnd()
 }
 

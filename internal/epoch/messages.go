@@ -41,7 +41,7 @@ type Do string
 const (
 	Train   Do = "train"   // an epoch, from where its weights are
 	Measure Do = "measure" // its share of an evaluation
-	Act     Do = "act"     // hooks see an evaluation
+	Act     Do = "act"     // hooks see an evaluation, of an epoch that they have begun
 	End     Do = "end"     // hooks end an epoch
 	Rest    Do = "rest"    // what a lost worker has left
 	Stop    Do = "stop"    // its epoch here, which is then ended

@@ -1,6 +1,7 @@
 package epoch
 
 import (
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
@@ -23,7 +24,7 @@ import (
 //	W hears             it is told what waits for it, and does it
 //	W again             its last message comes again
 //	W late              the message before that comes
-//	W lost EPOCH N      it is declared lost, with N samples of that epoch in the weights
+//	W lost EPOCH N [LIFE]  its last life, or another, is declared lost, with N samples of that epoch in the weights
 //	W gone              it has left
 //	tired               lost members were waited for long enough
 //	waits | leads       whether all wait; who leads
@@ -97,7 +98,8 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		}
 		p.begin(j)
 		p.Resume(made, ground)
-		p.records = nil
+		made, ground = p.Facts()
+		p.records = []Record{noted(Record{Made: &made}), noted(Record{Ground: &ground})}
 	default:
 		p.worker(t, l, number(0))
 	}
@@ -138,7 +140,11 @@ func (p *player) worker(t *testing.T, l script.Line, w int) {
 		p.Say(p.late[w])
 		return
 	case "lost":
-		p.Lost(p.lives[w], Left{w, script.Number(t, words[2]), uint64(script.Number(t, words[3]))})
+		life := p.lives[w]
+		if len(words) > 4 {
+			life = uint32(script.Number(t, words[4]))
+		}
+		p.Lost(life, Left{w, script.Number(t, words[2]), uint64(script.Number(t, words[3]))})
 		return
 	case "gone":
 		p.Gone(w, p.lives[w])
@@ -201,7 +207,7 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 func (p *player) said() string {
 	var all []string
 	for _, r := range p.Note() {
-		if p.records = append(p.records, r); r.Made != nil {
+		if p.records = append(p.records, noted(r)); r.Made != nil {
 			all = append(all, fmt.Sprintf("note %s", evaluation(r.Made)))
 		} else {
 			all = append(all, fmt.Sprintf("note ground %s", r.Ground.Memory))
@@ -215,6 +221,18 @@ func (p *player) said() string {
 		p.told[w] = t
 	}
 	return strings.ReplaceAll(strings.Join(all, "; "), " ;", ";")
+}
+
+// noted is a record as a journal has it.
+func noted(r Record) (again Record) {
+	text, err := json.Marshal(r)
+	if err == nil {
+		err = json.Unmarshal(text, &again)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return again
 }
 
 // evaluation is one as a script has it.
