@@ -140,7 +140,7 @@ func (l *led) share(worker int) int {
 
 // begin begins a run, where the one before was.
 func (l *led) begin(again bool) {
-	j := epoch.Job{Members: l.Workers, Epochs: l.Epochs, InStep: l.Mode == "sync" || l.Mode == "ssp",
+	j := epoch.Job{Members: l.Workers, InStep: l.Mode == "sync" || l.Mode == "ssp",
 		AtOnce: l.Servers == 0 && l.Every > 0}
 	before := l.leader
 	l.course.begin(again)
@@ -156,7 +156,7 @@ func (l *led) begin(again bool) {
 		} else {
 			l.workers = append(l.workers, k)
 		}
-		k.Member = epoch.NewMember(w, 1, k.epoch, 0)
+		k.Member = epoch.NewMember(epoch.At{Worker: w, Life: 1, Epochs: l.Epochs}, k.epoch)
 	}
 }
 

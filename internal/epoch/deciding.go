@@ -61,7 +61,7 @@ func (l *Leader) order(a *At) *Told {
 		return nil
 	case !a.Ended && a.For <= g.Known && l.job.AtOnce && l.wish() != "":
 		return &Told{Do: Stop, Why: l.wish()}
-	case !a.Ended && a.For <= g.Known, next < l.job.Epochs && (a.Begins || a.Ended && a.Epoch < g.Ended):
+	case !a.Ended && a.For <= g.Known, next < l.epochs && (a.Begins || a.Ended && a.Epoch < g.Ended):
 		return l.train(next)
 	}
 	return nil
@@ -77,7 +77,7 @@ func (l *Leader) begun() bool {
 	if g.Lives != nil || !l.all(func(s *seat) bool { return s.heard }) {
 		return false
 	}
-	g.Lives, g.First = make([]uint32, l.job.Members), l.job.Epochs
+	g.Lives, g.First = make([]uint32, l.job.Members), l.epochs
 	for w := range l.seats {
 		if s := &l.seats[w]; s.present() {
 			g.Lives[w], g.First = s.at.Life, min(g.First, s.at.next())
@@ -107,7 +107,8 @@ func (l *Leader) measured() bool {
 	if d == nil || slices.ContainsFunc(d.parts, func(p part) bool { return !p.has }) {
 		return false
 	}
-	m := Made{Number: l.ground.Known + 1, Epoch: l.ground.Ended, End: d.end, Counted: d.counted}
+	m := Made{Number: l.ground.Known + 1, Epoch: l.ground.Ended, End: d.end, Ended: min(l.ground.Ended+1, l.epochs),
+		Counted: d.counted}
 	for _, p := range d.parts {
 		m.By, m.Shares = append(m.By, p.worker), append(m.Shares, p.brings)
 	}
@@ -122,7 +123,7 @@ func (l *Leader) take(m Made) {
 	l.made = m
 	l.ground.Middles++
 	if m.End {
-		l.ground.Middles, l.ground.Ended, l.ground.Counted = 0, min(m.Epoch+1, l.job.Epochs), m.Counted
+		l.ground.Middles, l.ground.Ended, l.ground.Counted = 0, m.Ended, m.Counted
 	}
 }
 
@@ -209,10 +210,10 @@ func (l *Leader) all(is func(s *seat) bool) bool {
 
 // together has members that all stand evaluate, or ends the job.
 func (l *Leader) together() {
-	done := l.all(func(s *seat) bool { return s.at.next() >= l.job.Epochs })
+	done := l.all(func(s *seat) bool { return s.at.next() >= l.epochs })
 	switch {
 	case done && l.lend():
-	case done && l.ground.Ended >= l.job.Epochs && !l.owes():
+	case done && l.ground.Ended >= l.epochs && !l.owes():
 		for w := range l.seats {
 			if s := &l.seats[w]; s.present() {
 				l.tell(s, &Told{Do: Over, Lost: l.lost()})
@@ -226,7 +227,7 @@ func (l *Leader) together() {
 // lost returns what lost members have left.
 func (l *Leader) lost() (all []Left) {
 	for w := range l.seats {
-		if s := &l.seats[w]; s.gone && !(s.heard && s.at.next() >= l.job.Epochs) {
+		if s := &l.seats[w]; s.gone && !(s.heard && s.at.next() >= l.epochs) {
 			all = append(all, s.left)
 		}
 	}
@@ -237,7 +238,7 @@ func (l *Leader) lost() (all []Left) {
 // for.
 func (l *Leader) lend() bool {
 	lost := l.lost()
-	if len(lost) == 0 || !l.job.Leases || l.fails == mostFails || l.wish() != "" {
+	if len(lost) == 0 || !l.leases || l.fails == mostFails || l.wish() != "" {
 		return false
 	}
 	if l.waits = !l.tired; l.waits {
@@ -281,12 +282,12 @@ func (l *Leader) divide() {
 		} else if l.now.end {
 			to = g.Ended + 1
 		}
-		if to = min(s.at.next(), to, l.job.Epochs); s.heard && g.Counted[w] < to {
+		if to = min(s.at.next(), to, l.epochs); s.heard && g.Counted[w] < to {
 			counts[by], l.now.counted[w] = append(counts[by], Span{w, g.Counted[w], to}), to
 		}
 	}
 	for i, p := range l.now.parts {
-		l.now.counted[p.worker] = min(g.Ended+1, l.job.Epochs)
+		l.now.counted[p.worker] = min(g.Ended+1, l.epochs)
 		l.tell(&l.seats[p.worker], &Told{Do: Measure, Epoch: g.Ended, Share: i, Of: len(l.now.parts),
 			Counts: counts[p.worker]})
 	}

@@ -52,11 +52,11 @@ func TestEpochsOutliveEveryEnd(t *testing.T) {
 var whole = flag.Bool("whole", false, "TestEpochsOutliveEveryEnd goes through millions of states more, which takes minutes")
 
 var (
-	apart  = Job{Members: simMembers, Epochs: 2, Leases: true}
-	once   = Job{Members: simMembers, Epochs: 1, Leases: true}
-	alone  = Job{Members: simMembers, Epochs: 2}
-	inStep = Job{Members: simMembers, Epochs: 2, InStep: true}
-	atOnce = Job{Members: simMembers, Epochs: 2, InStep: true, AtOnce: true}
+	apart  = simJob{Job{Members: simMembers}, 2, true}
+	once   = simJob{Job{Members: simMembers}, 1, true}
+	alone  = simJob{Job{Members: simMembers}, 2, false}
+	inStep = simJob{Job{Members: simMembers, InStep: true}, 2, false}
+	atOnce = simJob{Job{Members: simMembers, InStep: true, AtOnce: true}, 2, false}
 
 	short, uneven = [simMembers]int{1, 1, 1}, [simMembers]int{2, 2, 1}
 )

@@ -95,7 +95,7 @@ func (e *explorer) moves(w *world, try trial) {
 				try(func(c *world) bool { return c.leaves(v) }, "worker %d leaves", v)
 			}
 		case m == nil && !k.never && (!w.job.InStep || !k.lost):
-			try(func(c *world) bool { c.members[v].start(v); return true }, "worker %d returns", v)
+			try(func(c *world) bool { c.start(v); return true }, "worker %d returns", v)
 		case m == nil:
 		case m.told != nil && m.told.Do == Rest:
 			try(func(c *world) bool { return c.rest(v) }, "worker %d trains the rest of %d", v, m.told.Lost[0].Worker)

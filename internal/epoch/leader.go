@@ -2,21 +2,21 @@ package epoch
 
 import "slices"
 
-// Job is what a leader must know of a job.
+// Job is what a leader must know of a job, beside what its members say.
 type Job struct {
-	Members, Epochs int
+	Members int
 	// InStep says that members wait for each other's steps: all train the same epoch.
 	InStep bool
 	// AtOnce says that a member that wants to stop ends the epoch of all at the next evaluation.
 	AtOnce bool
-	// Leases says that a member can train what a lost one has left.
-	Leases bool
 }
 
 // Leader leads the epochs of a job. After each call the caller notes [Leader.Note] and then answers members by
 // [Leader.Told].
 type Leader struct {
 	job    Job
+	epochs int  // of the job
+	leases bool // members can train what a lost one has left
 	ground Ground
 	made   Made // the last evaluation
 	seats  []seat
@@ -110,6 +110,7 @@ func (l *Leader) Say(a At) {
 		s.told = nil
 	}
 	l.place(&a)
+	l.epochs, l.leases = a.Epochs, a.Leases
 	did := s.told
 	s.at, s.told, s.heard, s.gone, s.stopped = a, nil, true, false, false
 	if did != nil {
@@ -131,7 +132,7 @@ func (l *Leader) did(s *seat, t *Told) {
 			l.fails++
 			l.tired = false
 		default:
-			lost.at.Epoch, lost.at.Ended, lost.heard = l.job.Epochs-1, true, true
+			lost.at.Epoch, lost.at.Ended, lost.heard = l.epochs-1, true, true
 		}
 	}
 }

@@ -14,10 +14,11 @@ type Member struct {
 	told *Told // what it does now; nil while it asks
 }
 
-// NewMember returns the member of a process that begins, with samples left from an epoch on, and knows so many
-// evaluations.
-func NewMember(worker int, life uint32, first, known int) *Member {
-	return &Member{at: At{Worker: worker, Life: life, Epoch: first - 1, Ended: true, Begins: true, Known: known}}
+// NewMember returns the member of a process that begins, with samples left from an epoch on. of has its worker, its
+// life, and the job's options.
+func NewMember(of At, first int) *Member {
+	of.Epoch, of.Ended, of.Begins = first-1, true, true
+	return &Member{at: of}
 }
 
 // At returns the message to be sent, which is the same until the member is told what to do.

@@ -25,6 +25,10 @@ type At struct {
 	Failed  bool   `json:"failed,omitempty"`
 	// Stop is why it wants to stop the job, "" if it does not.
 	Stop string `json:"stop,omitempty"`
+	// Epochs is how many epochs the job has, and Leases says that a member can train what a lost one has left; both are
+	// the same of all members.
+	Epochs int  `json:"epochs"`
+	Leases bool `json:"leases,omitempty"`
 }
 
 // next is the first epoch of which the member has not ended its share.
@@ -111,7 +115,9 @@ type Made struct {
 	// By are the workers that have measured, in the order of the shares.
 	By     []int    `json:"by"`
 	Shares [][]byte `json:"shares"`
-	// Counted are, by worker, the epochs whose samples evaluations have counted from this one on.
+	// Ended is how many epochs the job has ended by then, and Counted are, by worker, the epochs whose samples
+	// evaluations have counted.
+	Ended   int   `json:"ended,omitempty"`
 	Counted []int `json:"counted,omitempty"`
 }
 

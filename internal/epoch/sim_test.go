@@ -13,7 +13,7 @@ const simMembers = 3
 // scenario is a simulated job, and how much may go wrong in it.
 type scenario struct {
 	name  string
-	job   Job
+	job   simJob
 	units [simMembers]int // of each member's share of an epoch
 	every bool            // an evaluation is due after the first unit of a share that has more
 	// Budgets of each run:
@@ -22,6 +22,13 @@ type scenario struct {
 	backs int // all go back to a checkpoint, which was made at that moment
 	twice int // messages come once more, any time later
 	stops int // members want to stop
+}
+
+// simJob is a job as its leader and its members know it.
+type simJob struct {
+	Job
+	Epochs int
+	Leases bool
 }
 
 // world is a simulated job at one moment. It is never changed once another was made of it.
@@ -72,18 +79,20 @@ type simMember struct {
 }
 
 func newWorld(s *scenario) *world {
-	w := &world{scenario: s, leader: NewLeader(s.job)}
+	w := &world{scenario: s, leader: NewLeader(s.job.Job)}
 	w.left = [4]int8{int8(s.ends), int8(s.backs), int8(s.twice), int8(s.stops)}
 	for v := range w.members {
-		w.members[v].start(v)
+		w.start(v)
 	}
 	return w
 }
 
 // start begins a worker's next life.
-func (k *simMember) start(v int) {
+func (w *world) start(v int) {
+	k := &w.members[v]
 	k.life++
-	k.m, k.memory, k.lost, k.player = NewMember(v, k.life, max(k.epoch, k.begun), 0), "", false, 0
+	k.m = NewMember(At{Worker: v, Life: k.life, Epochs: w.job.Epochs, Leases: w.job.Leases}, max(k.epoch, k.begun))
+	k.memory, k.lost, k.player = "", false, 0
 	k.over, k.gone = false, false
 }
 
@@ -458,7 +467,7 @@ func (w *world) declare(v int) bool {
 
 // recalled is a leader that knows what is in the journal.
 func (w *world) recalled() *Leader {
-	l := NewLeader(w.job)
+	l := NewLeader(w.job.Job)
 	for _, r := range w.records {
 		l.Recall(r)
 	}
@@ -483,7 +492,7 @@ func (w *world) returns() bool {
 // back has all begin again, with the weights and the facts of this moment.
 func (w *world) back() bool {
 	made, ground := w.recalled().Facts()
-	w.leader, w.late, w.answers, w.to = NewLeader(w.job), nil, nil, nil
+	w.leader, w.late, w.answers, w.to = NewLeader(w.job.Job), nil, nil, nil
 	w.leader.Resume(made, ground)
 	made, ground = w.leader.Facts()
 	w.records = []Record{{Ground: &ground}}
@@ -495,7 +504,7 @@ func (w *world) back() bool {
 	w.dead, w.closed = w.ran, ground.Closed
 	for v := range w.members {
 		w.members[v].never = false
-		w.members[v].start(v)
+		w.start(v)
 	}
 	return true
 }

@@ -53,6 +53,7 @@ func TestScripts(t *testing.T) {
 // player is a job that a script plays.
 type player struct {
 	*Leader
+	of      At // what all members know of the job
 	members []*Member
 	lives   []uint32
 	late    []At // by worker: the message before its last
@@ -74,7 +75,8 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	switch words[0] {
 	case "leader":
 		has := func(what string) bool { return slices.Contains(words, what) }
-		p.begin(Job{Members: number(1), Epochs: number(2), InStep: has("in-step"), AtOnce: has("at-once"), Leases: has("leases")})
+		p.of = At{Epochs: number(2), Leases: has("leases")}
+		p.begin(Job{Members: number(1), InStep: has("in-step"), AtOnce: has("at-once")})
 	case "tired":
 		p.Tired()
 	case "waits":
@@ -94,7 +96,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 			j.Members = number(1)
 		}
 		if len(words) > 2 {
-			j.Epochs = number(2)
+			p.of.Epochs = number(2)
 		}
 		p.begin(j)
 		p.Resume(made, ground)
@@ -120,7 +122,9 @@ func (p *player) worker(t *testing.T, l script.Line, w int) {
 	switch words[1] {
 	case "begins":
 		p.lives[w]++
-		m = NewMember(w, p.lives[w], script.Number(t, words[2]), 0)
+		of := p.of
+		of.Worker, of.Life = w, p.lives[w]
+		m = NewMember(of, script.Number(t, words[2]))
 		p.members[w] = m
 	case "hears":
 		return
@@ -163,7 +167,7 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 	number := func(i int) int { return script.Number(t, words[i]) }
 	switch words[0] {
 	case "member":
-		p.Member = NewMember(1, 1, number(1), 0)
+		p.Member = NewMember(At{Worker: 1, Life: 1}, number(1))
 	case "told", "recall":
 		told := &Told{N: uint64(number(1)), Do: Train}
 		switch {
