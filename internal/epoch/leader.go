@@ -54,20 +54,22 @@ func NewLeader(j Job) *Leader {
 }
 
 // Resume begins a run of the job with the facts of a checkpoint, maybe of other members.
-func (l *Leader) Resume(m Made, g Ground) {
-	l.made, l.ground = m, g
-	l.ground.Lives, l.ground.First = nil, 0
+func (l *Leader) Resume(facts []Record) {
+	for _, r := range facts {
+		l.Recall(r)
+	}
+	g := &l.ground
+	g.Lives, g.First = nil, 0
 	l.made.By = nil // all are concerned
 	for w := range l.seats {
 		l.made.By = append(l.made.By, w)
 	}
 	if len(g.Counted) != l.job.Members { // shares are others now: what some lack begins anew on all
-		l.ground.Counted = slices.Repeat([]int{slices.Min(g.Counted)}, l.job.Members)
+		g.Counted = slices.Repeat([]int{slices.Min(g.Counted)}, l.job.Members)
 	}
-	l.before = l.begunToEnd()
 }
 
-// Recall replays a record of an earlier process in this run.
+// Recall replays a record of an earlier process.
 func (l *Leader) Recall(r Record) {
 	if r.Made != nil {
 		l.take(*r.Made)
@@ -83,8 +85,11 @@ func (l *Leader) begunToEnd() bool {
 	return l.ground.Closed < l.ground.Ended && l.made.Number <= l.ground.Known
 }
 
-// Facts returns what outlives this process.
-func (l *Leader) Facts() (Made, Ground) { return l.made, l.ground }
+// Facts returns records that restore this leader's state, for a checkpoint or the base of a journal.
+func (l *Leader) Facts() []Record {
+	m, g := l.made, l.ground
+	return []Record{{Made: &m}, {Ground: &g}}
+}
 
 // Note returns the records since the last call of Note.
 func (l *Leader) Note() []Record {

@@ -491,14 +491,11 @@ func (w *world) returns() bool {
 
 // back has all begin again, with the weights and the facts of this moment.
 func (w *world) back() bool {
-	made, ground := w.recalled().Facts()
+	facts := w.recalled().Facts()
 	w.leader, w.late, w.answers, w.to = NewLeader(w.job.Job), nil, nil, nil
-	w.leader.Resume(made, ground)
-	made, ground = w.leader.Facts()
-	w.records = []Record{{Ground: &ground}}
-	if made.Number > 0 {
-		w.records = []Record{{Made: &made}, {Ground: &ground}}
-	}
+	w.leader.Resume(facts)
+	w.records = w.leader.Facts()
+	made, ground := w.records[0].Made, w.records[1].Ground
 	w.over, w.why, w.short, w.stopped = false, "", nil, ground.Stop != ""
 	w.ids = w.ids[:min(len(w.ids), made.Number)]
 	w.dead, w.closed = w.ran, ground.Closed
@@ -540,8 +537,8 @@ func (w *world) unfinished() error {
 	if w.why == "" && (w.before < counts || w.before > all) {
 		return fmt.Errorf("%d samples are counted of %d", w.before, counts)
 	}
-	if _, g := w.recalled().Facts(); w.why == "" && g.Closed != w.job.Epochs {
-		return fmt.Errorf("hooks have ended %d epochs", g.Closed)
+	if n := w.recalled().ground.Closed; w.why == "" && n != w.job.Epochs {
+		return fmt.Errorf("hooks have ended %d epochs", n)
 	}
 	return nil
 }

@@ -90,8 +90,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		}
 		clear(p.told)
 	case "back":
-		made, ground := p.Facts()
-		j := p.job
+		facts, j := p.Facts(), p.job
 		if len(words) > 1 {
 			j.Members = number(1)
 		}
@@ -99,9 +98,8 @@ func (p *player) play(t *testing.T, l script.Line) string {
 			p.of.Epochs = number(2)
 		}
 		p.begin(j)
-		p.Resume(made, ground)
-		made, ground = p.Facts()
-		p.records = []Record{noted(Record{Made: &made}), noted(Record{Ground: &ground})}
+		p.Resume([]Record{noted(facts[0]), noted(facts[1])})
+		p.records = p.Facts()
 	default:
 		p.worker(t, l, number(0))
 	}
