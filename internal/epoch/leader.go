@@ -85,9 +85,13 @@ func (l *Leader) begunToEnd() bool {
 	return l.ground.Closed < l.ground.Ended && l.made.Number <= l.ground.Known
 }
 
-// Facts returns records that restore this leader's state, for a checkpoint or the base of a journal.
+// Facts returns records that restore this leader's state, for a checkpoint or the base of a journal; none if nothing
+// has happened yet.
 func (l *Leader) Facts() []Record {
 	m, g := l.made, l.ground
+	if g.Lives == nil && m.Number == 0 {
+		return nil
+	}
 	return []Record{{Made: &m}, {Ground: &g}}
 }
 
@@ -100,6 +104,16 @@ func (l *Leader) Note() []Record {
 
 // Told returns the answer to the last message of a worker, nil while it has to wait.
 func (l *Leader) Told(worker int) *Told { return l.seats[worker].told }
+
+// Absent returns the workers that others wait for: those that are in the job and do what they were told.
+func (l *Leader) Absent() (workers []int) {
+	for w := range l.seats {
+		if s := &l.seats[w]; s.present() && !s.asks() {
+			workers = append(workers, w)
+		}
+	}
+	return workers
+}
 
 // Waits reports whether all wait for lost members: after a time [Leader.Tired] ends that.
 func (l *Leader) Waits() bool { return l.waits }

@@ -24,9 +24,10 @@ func NewMember(of At, first int) *Member {
 // At returns the message to be sent, which is the same until the member is told what to do.
 func (m *Member) At() At { return m.at }
 
-// Told handles an answer, and reports whether it is one to the last message: then it is to be done.
+// Told handles an answer, and reports whether it is an order to the last message: then it is to be done. Without an
+// order the member asks again.
 func (m *Member) Told(t *Told) bool {
-	if m.told != nil || t.N != m.at.N {
+	if m.told != nil || t.N != m.at.N || t.Do == "" {
 		return false
 	}
 	m.told = t

@@ -495,7 +495,7 @@ func (w *world) back() bool {
 	w.leader, w.late, w.answers, w.to = NewLeader(w.job.Job), nil, nil, nil
 	w.leader.Resume(facts)
 	w.records = w.leader.Facts()
-	made, ground := w.records[0].Made, w.records[1].Ground
+	made, ground := &w.leader.made, &w.leader.ground
 	w.over, w.why, w.short, w.stopped = false, "", nil, ground.Stop != ""
 	w.ids = w.ids[:min(len(w.ids), made.Number)]
 	w.dead, w.closed = w.ran, ground.Closed

@@ -34,6 +34,7 @@ import (
 //	member FIRST        it begins, with samples left from that epoch on
 //	told N DO EPOCH     it is told what to do, as an answer to message N: begin at EPOCH, train it, or end it
 //	told N act K EPOCH  and so for evaluation K
+//	told N none 0       it is to ask again
 //	recall N K EPOCH    it is told to train an epoch, and what the job remembers of K evaluations
 //	due | ended | did BYTES | failed | wants WHY
 func TestScripts(t *testing.T) {
@@ -98,7 +99,10 @@ func (p *player) play(t *testing.T, l script.Line) string {
 			p.of.Epochs = number(2)
 		}
 		p.begin(j)
-		p.Resume([]Record{noted(facts[0]), noted(facts[1])})
+		for i := range facts {
+			facts[i] = noted(facts[i])
+		}
+		p.Resume(facts)
 		p.records = p.Facts()
 	default:
 		p.worker(t, l, number(0))
@@ -173,6 +177,8 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 			told.Known, told.Epoch, told.First = number(2), number(3), number(3)
 		case words[2] == string(Act):
 			told.Do, told.Made, told.First = Act, &Made{Number: number(3)}, number(4)
+		case words[2] == "none":
+			told.Do = ""
 		default:
 			told.Do, told.Epoch, told.First, told.Try = Do(words[2]), number(3), number(3), 1
 		}

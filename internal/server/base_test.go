@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -49,6 +50,10 @@ func TestMachinesComeBack(t *testing.T) {
 		"factors":  []table.Factor{{From: 4, By: 0.25}},
 		"gathers": []gatherRecord{{N: 12, Call: "AllReduce", First: 1, Data: [][]byte{{1}, {2}, nil}, More: []int{1},
 			Have: []bool{true, true, false}, Lives: []uint32{1, 2, 3}, Loads: map[int]wire.Loads{0: {Frozen: 1}, 1: {Frozen: 1, Steps: 2}}, Forgotten: true}},
+		"led": []epoch.Record{
+			{Made: &epoch.Made{Number: 5, Epoch: 2, End: true, By: []int{0, 2}, Shares: [][]byte{{1}, {2}}, Ended: 3, Counted: []int{3, 1, 3}}},
+			{Ground: &epoch.Ground{Known: 4, Memory: []byte("hooks"), Ended: 3, Closed: 2, Middles: 1, Counted: []int{3, 1, 3}, Stop: "enough",
+				Lives: []uint32{1, 2, 1}, First: 1}}},
 		"silent":     uint64(11),
 		"norms":      []wire.Norms{{Round: 6, Sums: gradient.AppendSquares(nil, sumsOf(1, 2))}},
 		"generation": "base-2",

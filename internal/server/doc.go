@@ -56,6 +56,7 @@
 //	meter.go      counters, and the state of the job
 //	lines.go      connections, which the system closes when a process dies
 //	gather.go     barriers and reductions, on server 0
+//	led.go        who trains which epoch, and when all evaluate, on server 0
 //	growth.go     a large journal has a checkpoint saved
 //	returning.go  a server that is started again returns to where its journal ends
 //	handle.go     a request in, a reply out

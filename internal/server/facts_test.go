@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/gradient"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -32,7 +33,8 @@ type drawn struct {
 	t       *testing.T
 	r       *rand.Rand
 	workers []drawnWorker
-	n       int // of what is numbered: cuts, rounds of norms, chains
+	members []*epoch.Member // by worker
+	n       int             // of what is numbered: cuts, rounds of norms, chains
 	gathers uint64
 }
 
@@ -51,6 +53,7 @@ var decisions = map[string]func(*drawn){
 	"kind 2":   (*drawn).round, // an update
 	"rate":     (*drawn).rate,
 	"begun":    (*drawn).begun,
+	"led":      (*drawn).epochs,
 	"left":     func(d *drawn) { d.leave(nil) },
 	"ends":     func(d *drawn) { d.leave(&wire.Ending{Why: "it was closed"}) },
 	"fence":    (*drawn).die,
@@ -99,7 +102,7 @@ func playDrawn(t *testing.T, r *rand.Rand, kinds map[string]int) {
 	}
 	j.strategy.WaitTimeout = strategy.Duration(5 * time.Second)
 	j.strategy.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
-	d := &drawn{Server: j.empty(t), t: t, r: r, workers: make([]drawnWorker, j.workers)}
+	d := &drawn{Server: j.empty(t), t: t, r: r, workers: make([]drawnWorker, j.workers), members: make([]*epoch.Member, j.workers)}
 	if returned, err := d.Return(t.Context()); returned || err != nil {
 		t.Fatal(returned, err)
 	}
@@ -290,6 +293,37 @@ func (d *drawn) rate() { d.answer(d.rates()) }
 func (d *drawn) begun() {
 	msg := wire.Begin{Progress: wire.Progress{Epoch: d.r.IntN(5), User: []byte{byte(d.n)}}}
 	d.ask(d.lowest(), wire.OpBegin, msg)
+}
+
+// epochs has the workers' programs say where they are, as long as they are told something.
+func (d *drawn) epochs() {
+	d.st.Lock()
+	defer d.st.Unlock()
+	for goes := true; goes; {
+		goes = false
+		for w, is := range d.workers {
+			if !is.lives {
+				continue
+			}
+			m := d.members[w]
+			if m == nil || m.At().Life != is.life {
+				m = epoch.NewMember(epoch.At{Worker: w, Life: is.life, Epochs: 3}, 0)
+				d.members[w] = m
+			}
+			a := m.At()
+			d.led.leader.Say(a)
+			if t := d.led.told(&a); t != nil && m.Told(t) {
+				if goes = true; t.Do == epoch.Train {
+					m.Ended()
+				} else {
+					m.Did([]byte{byte(d.n)})
+				}
+			}
+		}
+		if d.n++; d.n%7 == 0 { // in the middle of anything
+			return
+		}
+	}
 }
 
 func (d *drawn) rates() *wire.Builder {

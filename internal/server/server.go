@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
@@ -70,6 +71,7 @@ type Server struct {
 	saving    *saving
 	holding   *holding
 	leading   *leading
+	led       *led
 	loading   *loading
 	recovery  *recovery
 	deaths    *deaths
@@ -185,6 +187,9 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	keep := c.Strategy.Recovery
 	epochs := &epochs{st: st, roster: st.Roster, alike: traits.Lockstep, begun: make([]progress.Begun, c.Workers),
 		loaded: make([]bool, c.Workers)}
+	s.led = &led{st: st, roster: st.Roster, job: epoch.Job{Members: c.Workers, InStep: traits.Lockstep},
+		patience: max(c.Strategy.WorkerTimeout, c.Strategy.WorkersReturn()).Std(),
+		pause:    c.Strategy.WaitTimeout.Std() / 2}
 	s.recovery = &recovery{st: st, epochs: epochs, roster: st.Roster, savers: st.Roster.Savers, part: part,
 		life: s.clipping.life, index: c.Index, meter: s.meter,
 		series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
@@ -227,7 +232,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
 		segments: s.segments, log: s.log}
 	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, epochs, s.recovery,
-		s.rounds, members, s.deaths, t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading} {
+		s.rounds, members, s.deaths, t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading,
+		s.led} {
 		p.register(s.segments.memory) // in the order in which facts are resumed
 	}
 	s.answer(t, members, frozen, gathering, journal)
@@ -252,6 +258,7 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpGather:    recorded(journal, control(gathering.handle)),
 		wire.OpSaver:     recorded(journal, control(s.recovery.saver)),
 		wire.OpBegin:     recorded(journal, control(s.recovery.epochs.handle)),
+		wire.OpEpoch:     recorded(journal, control(s.led.handle)),
 		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
 		wire.OpFence:     recorded(journal, control(s.deaths.fence)),

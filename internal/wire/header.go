@@ -38,6 +38,7 @@ const (
 	OpOrder  // from server 0 to servers: hold pushes for a cut, do its work, release them
 	OpRead   // readers outside the job: rows between two updates
 	OpBegin  // server 0: a worker's program has begun an epoch
+	OpEpoch  // server 0: where a worker is in the job's epochs, and what it does next
 	opEnd
 )
 
@@ -66,6 +67,7 @@ var opNames = [...]string{
 	OpOrder:     "order",
 	OpRead:      "read",
 	OpBegin:     "begin",
+	OpEpoch:     "epoch",
 }
 
 func (o Op) String() string {

@@ -1,0 +1,112 @@
+package server
+
+import (
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/epoch"
+	"github.com/gofleet/gofleet/internal/progress"
+	"github.com/gofleet/gofleet/internal/roster"
+	"github.com/gofleet/gofleet/internal/server/state"
+	"github.com/gofleet/gofleet/internal/wire"
+)
+
+// led leads the epochs of the job, on server 0: a worker says where it is, and waits until it is told what to do. The
+// leader learns from the roster which workers are gone, before it decides anything.
+type led struct {
+	st     *state.Job
+	roster *roster.Roster
+	job    epoch.Job
+	leader *epoch.Leader
+	noted  state.Event[epoch.Record]
+	// patience is how long all wait for lost workers before others train what these have left; since is when they
+	// began to, zero while they don't.
+	patience time.Duration
+	since    time.Time
+	// pause is how long a request waits for them before its worker is to ask again: no wait is longer than the
+	// strategy's timeout, unless a worker computes.
+	pause time.Duration
+}
+
+// register makes what the job has done survive a kill.
+func (c *led) register(m *state.Memory) {
+	c.leader = epoch.NewLeader(c.job)
+	state.AddFact(m, "led", func() []epoch.Record { return c.leader.Facts() }, func(facts []epoch.Record) {
+		c.leader = epoch.NewLeader(c.job)
+		for _, r := range facts {
+			c.leader.Recall(r)
+		}
+	})
+	c.noted = state.AddEvent(m, "led", func(r epoch.Record) { c.leader.Recall(r) })
+}
+
+// handle answers a worker when it is clear what it does next, which may take as long as the slowest worker trains. A
+// repeated request waits with the first, or gets its answer.
+func (c *led) handle(f *wire.Frame, a *epoch.At, r *state.Reply) error {
+	c.st.Lock()
+	defer c.st.Unlock()
+	if err := c.st.Sender(f); err != nil {
+		return err
+	}
+	a.Worker, a.Life = int(f.Worker), f.Life
+	c.leader.Say(*a)
+	var told *epoch.Told
+	began := c.st.Now()
+	err := c.st.AwaitWorkers(c.leader.Absent, func() bool {
+		told = c.told(a)
+		if told == nil && c.leader.Waits() && c.st.Now().Sub(began) >= c.pause {
+			told = new(epoch.Told)
+		}
+		return told != nil
+	}, c.why)
+	if err != nil {
+		return err
+	}
+	return r.JSON(told)
+}
+
+// why describes what workers wait for. The caller holds the lock.
+func (c *led) why() string {
+	if c.leader.Waits() {
+		return "for lost workers, which have samples left"
+	}
+	return "for the next order: missing " + strings.Join(c.roster.Describe(c.leader.Absent(), c.st.Now()), ", ")
+}
+
+// told returns the answer to a worker's message, nil if it has to wait. The caller holds the lock.
+func (c *led) told(a *epoch.At) *epoch.Told {
+	c.depart()
+	switch waits := c.leader.Waits(); {
+	case !waits:
+		c.since = time.Time{}
+	case c.since.IsZero():
+		c.since = c.st.Now()
+	case c.st.Now().Sub(c.since) >= c.patience:
+		c.since = time.Time{}
+		c.leader.Tired()
+	}
+	if all := c.leader.Note(); len(all) > 0 {
+		for _, r := range all {
+			c.noted.Note(r)
+		}
+		c.st.Broadcast()
+	}
+	if t := c.leader.Told(a.Worker); t != nil && t.N >= a.N {
+		return t
+	}
+	return nil
+}
+
+// depart tells the leader which workers are gone. The caller holds the lock.
+func (c *led) depart() {
+	left := c.roster.Left()
+	for w := range c.roster.Workers() {
+		switch life, _ := c.roster.Living(w); {
+		case left != nil && left[w] != 0:
+			c.leader.Gone(w, life)
+		case c.roster.Gone(w):
+			at, samples := progress.Sum(c.roster.Positions(w))
+			c.leader.Lost(life, epoch.Left{Worker: w, Epoch: at, Samples: samples})
+		}
+	}
+}
