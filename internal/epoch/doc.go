@@ -40,21 +40,22 @@
 //
 // # Facts
 //
-// Two facts outlive a kill, in server 0's journal and in checkpoints; each is noted before anybody is told what follows
-// from it. [Made] is the last evaluation, with what each member has measured. [Ground] is what all have done: the
-// evaluations that hooks have seen, the epochs whose ends they have seen, what they remember, and why the job stops.
-// Where a worker is in its rows is no fact of this package: its pushes carry that, and it says so when it begins.
+// Two facts outlive a kill, by server 0's journal or a checkpoint ([Leader.Facts]); each is noted before anybody is
+// told what follows from it. [Made] is the last evaluation, with what each member has measured. [Ground] is what all
+// have done: the evaluations that hooks have seen, the epochs whose ends they have seen, what they remember, and why
+// the job stops. Where a worker is in its rows is no fact of this package: its pushes carry that, and it says so when
+// it begins.
 //
 // # Failures
 //
 //	who ends                when                        what happens
-//	a member                it trains                   the others stand and evaluate without it; in step they wait, or all go back
+//	a member                it trains                   the others stand and evaluate without it
 //	                        it stands, and has ended    the same; nobody trains its epoch again
 //	                        it measures                 all that are left measure anew, the shares of fewer
 //	                        it has measured             its share counts
 //	                        it acts                     the others act; it acts when it returns, if they still do
 //	                        it ends the epoch           all that are left end it again: it may have led
-//	                        it trains another's rest    whoever asks next goes on with that, from where the pushes are
+//	                        it trains another's rest    all wait again, and another goes on with that, from where the pushes are
 //	                        it has been told Over       nothing: the others are told too
 //	 and returns            in the job's epoch          it goes on there, and stands like the others
 //	                        behind                      it trains its rest alone, and is waited for at the next evaluation

@@ -387,39 +387,25 @@ func (w *world) step(v int) {
 	w.onward(v)
 }
 
-// round has all workers that train make a step together.
+// round has all workers that train the earliest epoch make a step together. It waits for a process that has ended until
+// that is declared, but not for those that stand, as servers do not: whoever evaluates is parked.
 func (w *world) round() bool {
-	epoch, some := -1, false
+	first := w.job.Epochs
 	for v := range w.members {
-		k := &w.members[v]
-		if k.lost || k.over {
-			continue
-		}
-		if k.m == nil {
+		switch k := &w.members[v]; {
+		case k.lost || k.over:
+		case k.m == nil:
 			return false
-		}
-		if w.trains(v) {
-			if some && epoch != k.m.told.Epoch {
-				w.wrong("in step some train epoch %d, others %d", epoch, k.m.told.Epoch)
-			}
-			epoch, some = k.m.told.Epoch, true
+		case w.trains(v):
+			first = min(first, k.m.told.Epoch)
 		}
 	}
 	for v := range w.members {
-		k := &w.members[v]
-		if !k.lost && !k.over && !w.trains(v) && !(k.m.at.Ended && k.m.at.Epoch == epoch) {
-			return false
-		}
-	}
-	if !some {
-		return false
-	}
-	for v := range w.members {
-		if w.trains(v) && !w.members[v].lost {
+		if k := &w.members[v]; !k.lost && w.trains(v) && k.m.told.Epoch == first {
 			w.step(v)
 		}
 	}
-	return true
+	return first < w.job.Epochs
 }
 
 // rest has a worker make a step of another's rest.

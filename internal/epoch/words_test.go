@@ -28,6 +28,7 @@ import (
 //	W gone              it has left
 //	tired               lost members were waited for long enough
 //	waits | leads       whether all wait; who leads
+//	rebased             the journal begins anew, with the facts
 //	returns             the leader's process returns, with what is noted; members have to say again where they are
 //	back [MEMBERS [EPOCHS]]  all go back to a checkpoint of now: every process has to begin
 //
@@ -84,6 +85,11 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		return fmt.Sprint(p.Waits())
 	case "leads":
 		return fmt.Sprint(p.lead())
+	case "rebased":
+		p.records = nil
+		for _, r := range p.Facts() {
+			p.records = append(p.records, noted(r))
+		}
 	case "returns":
 		p.Leader = NewLeader(p.job)
 		for _, r := range p.records {
