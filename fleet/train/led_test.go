@@ -250,10 +250,10 @@ func (l *led) between(w int) {
 	samples := min((k.behind+k.steps)*l.Batch, l.share(w))
 	switch least := l.Rows / l.Workers; {
 	case samples == l.share(w):
-		k.Ended()
+		k.Ended(nil)
 	case l.Every > 0 && k.behind+k.steps >= k.due && (l.Servers > 0 || samples < least):
 		k.due = k.behind + k.steps + l.Every
-		k.Due()
+		k.Due(nil)
 	}
 }
 

@@ -268,10 +268,11 @@ func (l *Leader) owes() bool {
 func (l *Leader) divide() {
 	g := &l.ground
 	l.now = &division{end: true, counted: slices.Clone(g.Counted)}
-	counts := make([][]Span, l.job.Members)
+	counts, stands := make([][]Span, l.job.Members), [][]byte(nil)
 	for w := range l.seats {
 		if s := &l.seats[w]; s.asks() {
 			l.now.parts, l.now.end = append(l.now.parts, part{worker: w}), l.now.end && s.at.Ended
+			stands = append(stands, s.at.Stands)
 		}
 	}
 	first := l.now.parts[0].worker
@@ -289,7 +290,7 @@ func (l *Leader) divide() {
 	for i, p := range l.now.parts {
 		l.now.counted[p.worker] = min(g.Ended+1, l.epochs)
 		l.tell(&l.seats[p.worker], &Told{Do: Measure, Epoch: g.Ended, Share: i, Of: len(l.now.parts),
-			Counts: counts[p.worker]})
+			Stands: stands, Counts: counts[p.worker]})
 	}
 }
 

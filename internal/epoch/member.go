@@ -47,16 +47,16 @@ func (m *Member) Wants(why string) {
 	}
 }
 
-// Due reports that the member stands between two steps, to evaluate.
-func (m *Member) Due() {
+// Due reports that the member stands between two steps, to evaluate, with what it brings there.
+func (m *Member) Due(brings []byte) {
 	m.asks(Train, nil)
-	m.at.For = m.at.Known + 1
+	m.at.For, m.at.Stands = m.at.Known+1, brings
 }
 
-// Ended reports that its share of the epoch is trained, or that training has stopped.
-func (m *Member) Ended() {
+// Ended reports that its share of the epoch is trained, or that training has stopped, with what it brings there.
+func (m *Member) Ended(brings []byte) {
 	m.asks(m.told.Do, nil)
-	m.at.Ended = true
+	m.at.Ended, m.at.Stands = true, brings
 }
 
 // Did reports that what it was told is done, with what it brings: the share that was measured, or what it remembers.
@@ -65,7 +65,7 @@ func (m *Member) Did(brought []byte) {
 	m.asks(t.Do, brought)
 	switch t.Do {
 	case Act:
-		m.at.Known = t.Made.Number
+		m.at.Known, m.at.Stands = t.Made.Number, nil // the others have it
 	case End:
 		m.at.Closed, m.at.Try = t.Epoch+1, t.Try
 	}

@@ -12,6 +12,8 @@ type At struct {
 	Epoch  int  `json:"epoch"`
 	Ended  bool `json:"ended,omitempty"`
 	Begins bool `json:"begins,omitempty"`
+	// Stands is what it brings to where it stands, such as averages of its steps: all that measure get that of each.
+	Stands []byte `json:"stands,omitempty"`
 	// Known is how many evaluations its hooks know, and For the evaluation that it is due for, counted from 1.
 	Known int `json:"known"`
 	For   int `json:"for,omitempty"`
@@ -65,10 +67,12 @@ type Told struct {
 	Epoch   int  `json:"epoch,omitempty"`
 	Alone   bool `json:"alone,omitempty"`
 	Middles int  `json:"middles,omitempty"`
-	// Share is the share to measure, of so many. Counts are the epochs before this one whose samples it counts too.
-	Share  int    `json:"share,omitempty"`
-	Of     int    `json:"of,omitempty"`
-	Counts []Span `json:"counts,omitempty"`
+	// Share is the share to measure, of so many, and Stands is what each of them has brought, by share. Counts are the
+	// epochs before this one whose samples it counts too.
+	Share  int      `json:"share,omitempty"`
+	Of     int      `json:"of,omitempty"`
+	Stands [][]byte `json:"stands,omitempty"`
+	Counts []Span   `json:"counts,omitempty"`
 	// Made is the evaluation to act on.
 	Made *Made `json:"made,omitempty"`
 	// Again says that hooks may have ended the epoch before, on any worker.

@@ -291,7 +291,7 @@ func (w *world) told(v int) bool {
 	case End:
 		w.closes(v, &t)
 	case Stop:
-		k.m.Ended()
+		k.m.Ended(nil)
 	case Rest:
 	case Over:
 		k.over = true
@@ -362,9 +362,9 @@ func (w *world) onward(v int) {
 	t := k.m.Doing()
 	switch done := w.share(v, t.Epoch); {
 	case done == w.units[v], k.m.at.Stop != "":
-		k.m.Ended()
+		k.m.Ended(nil)
 	case done == 1 && w.every && !t.Alone && t.Middles == 0:
-		k.m.Due()
+		k.m.Due(nil)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 //
 //	leader MEMBERS EPOCHS [in-step] [at-once] [leases]
 //	W begins FIRST      a process of worker W begins, which has samples left from epoch FIRST on
-//	W due | ended       it trains up to there
+//	W due | ended [BYTES]  it trains up to there, and brings something
 //	W did BYTES         it has done what it was told
 //	W failed            it could not train another's rest
 //	W wants WHY         it wants to stop, and says so with its next message
@@ -37,7 +37,7 @@ import (
 //	told N act K EPOCH  and so for evaluation K
 //	told N none 0       it is to ask again
 //	recall N K EPOCH    it is told to train an epoch, and what the job remembers of K evaluations
-//	due | ended | did BYTES | failed | wants WHY
+//	due | ended [BYTES] | did BYTES | failed | wants WHY
 func TestScripts(t *testing.T) {
 	script.Play(t, "*.txt", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var play interface {
@@ -137,9 +137,9 @@ func (p *player) worker(t *testing.T, l script.Line, w int) {
 	case "hears":
 		return
 	case "due":
-		m.Due()
+		m.Due(brings(words[2:]))
 	case "ended":
-		m.Ended()
+		m.Ended(brings(words[2:]))
 	case "did":
 		m.Did([]byte(strings.Join(words[2:], " ")))
 	case "failed":
@@ -193,9 +193,9 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 		}
 		return ""
 	case "due":
-		p.Due()
+		p.Due(brings(words[1:]))
 	case "ended":
-		p.Ended()
+		p.Ended(brings(words[1:]))
 	case "did":
 		p.Did([]byte(strings.Join(words[1:], " ")))
 	case "failed":
@@ -211,10 +211,21 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 	if a.For > 0 {
 		text += fmt.Sprint(" for ", a.For)
 	}
+	if a.Stands != nil {
+		text += fmt.Sprintf(" with %s", a.Stands)
+	}
 	if a.Failed {
 		text += " failed"
 	}
 	return strings.TrimSpace(text + " " + string(a.Brought))
+}
+
+// brings is the rest of a line as bytes, nil if there is none.
+func brings(words []string) []byte {
+	if len(words) == 0 {
+		return nil
+	}
+	return []byte(strings.Join(words, " "))
 }
 
 // said is what was noted, and told, since it was asked last.
@@ -288,6 +299,9 @@ func ordered(t *Told) string {
 		text += fmt.Sprint(" ", t.Epoch)
 	case Measure:
 		text += fmt.Sprintf(" %d of %d", t.Share, t.Of)
+		if len(slices.Concat(t.Stands...)) > 0 {
+			text += fmt.Sprintf(" by %s", t.Stands)
+		}
 		for _, s := range t.Counts {
 			text += fmt.Sprintf(" and %d's %d-%d", s.Worker, s.From, s.To)
 		}

@@ -314,7 +314,7 @@ func (d *drawn) epochs() {
 			d.led.leader.Say(a)
 			if t := d.led.told(&a); t != nil && m.Told(t) {
 				if goes = true; t.Do == epoch.Train {
-					m.Ended()
+					m.Ended(nil)
 				} else {
 					m.Did([]byte{byte(d.n)})
 				}
