@@ -10,16 +10,15 @@ import (
 	"github.com/gofleet/gofleet/internal/runs"
 )
 
-// told returns hooks that write run.json with the first evaluation of a process, beside the history that it belongs to:
-// until then both are those of an earlier job.
+// told returns hooks that write run.json with each evaluation, beside the history that it belongs to: before the first
+// one both are those of an earlier job.
 func (j *Job) told() Hooks {
-	written := false
-	return beside(files.Join(j.Out, runs.File), func(r *Run) (err error) {
-		if !written {
-			err = j.about(r.Fleet).Write(j.Out)
+	return beside(files.Join(j.Out, runs.File), func(r *Run) error {
+		a := j.about(r.Fleet)
+		if c := r.tests.constant; c != nil {
+			a.Labels = c.all
 		}
-		written = err == nil
-		return err
+		return a.Write(j.Out)
 	})
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/runs"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -88,6 +89,8 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	}
 	x := Examination{Loss: j.Loss, Metrics: j.Metrics, Format: j.Files.Format, Paths: []string{o.eval}, By: o.by,
 		Importance: o.importance, Seed: o.Seed}
+	left, _ := runs.Read(files.Dir(dir)) // there may be none
+	x.labels = left.About.Labels
 	report, err := x.Run(ctx)
 	if err != nil {
 		return err

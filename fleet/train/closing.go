@@ -15,12 +15,16 @@ import (
 )
 
 // closing are the last lines of a job that has saved a model: its best evaluation, the model's directory and step, and
-// a command that serves it. kept reports that the model is of the best evaluation.
+// a command that serves it, unless it is no better than a constant. kept reports that the model is of the best
+// evaluation.
 func (r *Run) closing(kept bool) string {
 	if len(r.Job.Outputs) == 0 {
 		return ""
 	}
 	model := files.Join(r.Job.Out, "model")
+	if r.leaves().noBetter() {
+		return r.bestWas(kept, model)
+	}
 	return r.bestWas(kept, model) + r.Job.serving(model)
 }
 
@@ -47,7 +51,8 @@ func (r *Run) bestWas(kept bool, model string) string {
 	default:
 		of = "the model is the last step's, " + model + ", and -patience leaves the best one's"
 	}
-	return fmt.Sprintf("the best evaluation was %s: %s; %s\n", when, r.tests.describe(b.At), of)
+	said := r.tests.describe(b.At, r.tests.constant.always())
+	return fmt.Sprintf("the best evaluation was %s: %s; %s\n", when, said, of)
 }
 
 // serving are lines for a shell: a command that serves a model, and one that requests scores of rows, as lines if

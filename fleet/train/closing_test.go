@@ -32,7 +32,11 @@ func TestLastLinesShowARowThatScores(t *testing.T) {
 			ids := nn.Reshape(nn.Embedding(g.IDs("ids", 3), nn.EmbeddingOptions{Height: 10, Dim: 2}), 6)
 			image := nn.Reshape(g.Input("image", c.width, 2), 2*c.width)
 			pred := nn.Linear(nn.Concat(slot, ids, image), 1, nn.LinearOptions{Act: nn.Sigmoid})
-			rows := dataset.Generate(40, func(i int, r dataset.Row) error { r.AppendInt(3, 1); return nil },
+			rows := dataset.Generate(40, func(i int, r dataset.Row) error {
+				r.Floats(0)[0], r.Floats(2)[0] = float32(i%2), float32(i%2)
+				r.AppendInt(3, 1)
+				return nil
+			},
 				dataset.Floats("image", c.width, 2), dataset.Ints("ids", 3), dataset.Floats("y"), dataset.Varying(dataset.Ints("words")))
 			j := job(train.Options{Out: dir, Patience: 5, Epochs: 3})
 			j.Rule, j.Loss, j.Metrics, j.Outputs = optimizer.SGD{LR: 1}, nn.Mean(nn.LogLoss(pred, g.Input("y", 1))), nil, []*nn.Node{pred}

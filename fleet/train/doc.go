@@ -35,11 +35,12 @@
 // A worker reads its rows into memory, or gets them from [Job.Data], and trains on its share of each epoch. All workers
 // have the same rows, which they compare at the start, or, with [Job.Sharded], each has its own. At the end of an epoch
 // all workers meet and evaluate the loss and the metrics on the test rows, each on its share; an [Evaluation] has the
-// same numbers on every worker. With EvalEvery they also evaluate in the middle of epochs. With Checkpoint each epoch
-// ends with a checkpoint, in addition to the ones saved in between. A restarted job continues after the rows that its
-// checkpoint contains, with its earlier history; if the seed or the rows differ from the checkpoint's, it warns that
-// some rows of the epoch count twice and others not at all. At the end the leading worker, the lowest live one, writes
-// below Out:
+// same numbers on every worker, and those of the prediction that is the same for every row, which a model has to beat:
+// a job warns, with the likeliest cause, if its model does not. With EvalEvery they also evaluate in the middle of
+// epochs. With Checkpoint each epoch ends with a checkpoint, in addition to the ones saved in between. A restarted job
+// continues after the rows that its checkpoint contains, with its earlier history; if the seed or the rows differ from
+// the checkpoint's, it warns that some rows of the epoch count twice and others not at all. At the end the leading
+// worker, the lowest live one, writes below Out:
 //
 //	checkpoint   to resume from, with -load, on any number of servers
 //	model        the outputs, for inference: serve.Load; with [EarlyStopping] or -patience the best, which best.json describes
@@ -151,6 +152,7 @@ package train
 //	tallies.go   the encoding of measured numbers
 //	evaluate.go  nodes over rows, of all workers
 //	tests.go     measurements on test rows
+//	constant.go  predictions that are the same for every row, which a model has to beat
 //	evaluation.go  the result of one evaluation
 //	history.go   how workers evaluate together
 //	progress.go  the progress that a checkpoint holds

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train/internal/check"
@@ -40,7 +42,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 		return nil, err
 	}
 	exe := nn.NewExecutor(nodes[0].Graph())
-	sums, _, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil, nil)
+	sums, _, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 	if err != nil {
 		return nil, err
 	}
-	values, err := valuesOf(nodes, all)
+	values, _, err := valuesOf(nodes, all)
 	if err != nil {
 		return nil, err
 	}
@@ -64,15 +66,21 @@ func measurable(n *nn.Node) error {
 }
 
 // measure returns the sums of nodes over rows, one node after the other, and the spreads of the predictions in preds.
-// It passes the rows to tallies too.
+// It passes the rows to tallies too, and to a constant prediction, whose sums come last.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes, preds []*nn.Node,
-	tallies []*verdict.Tally) (sums, spreads []float64, err error) {
-	exe.ResetMetrics()
+	tallies []*verdict.Tally, always *constant) (sums, spreads []float64, err error) {
 	fetch, apart := slices.Concat(nodes, preds), make([]check.Spread, len(preds))
 	for _, t := range tallies {
 		fetch = append(fetch, t.Fetch()...)
 	}
-	totals := make([][2]float64, len(nodes)) // of nodes that are no metrics, with their weights
+	behind := len(fetch)
+	if always != nil {
+		if always.gauge.reset(); always.own != nil {
+			fetch = append(fetch, always.own)
+		}
+	}
+	g := gauge{exe: exe, nodes: nodes}
+	g.reset()
 	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
 		if err != nil {
 			return nil, nil, err
@@ -90,47 +98,74 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 			t.See(out[at : at+n])
 			at += n
 		}
-		for i, t := range out[:len(nodes)] {
-			if w := exe.Weight(nodes[i]); w > 0 {
-				totals[i][0] += nn.Scalar(t) * w
-				totals[i][1] += w
-			}
+		g.add(out)
+		if always != nil {
+			always.see(ctx, batch, exe.Examples(), out[behind:])
 		}
-	}
-	for i, n := range nodes {
-		if !n.Counts() {
-			sums = append(sums, totals[i][:]...)
-			continue
-		}
-		s, err := exe.Sums(n)
-		if err != nil {
-			return nil, nil, err
-		}
-		sums = append(sums, s...)
 	}
 	for _, s := range apart {
 		spreads = append(spreads, s[:]...)
 	}
-	return sums, spreads, nil
+	if sums, err = g.sums(); err != nil || always == nil {
+		return sums, spreads, err
+	}
+	more, err := always.gauge.sums()
+	return append(sums, more...), spreads, err
 }
 
-// valuesOf are the values of nodes, from their sums.
-func valuesOf(nodes []*nn.Node, sums []float64) (values []float64, err error) {
+// gauge measures nodes over batches.
+type gauge struct {
+	exe    *nn.Executor
+	nodes  []*nn.Node
+	totals [][2]float64 // of nodes that are no metrics, with their weights
+}
+
+func (g *gauge) reset() {
+	g.exe.ResetMetrics()
+	g.totals = make([][2]float64, len(g.nodes))
+}
+
+// add adds the values of the executor's last batch, which begin with those of the nodes.
+func (g *gauge) add(out []*tensor.Dense) {
+	for i, n := range g.nodes {
+		if w := g.exe.Weight(n); w > 0 {
+			g.totals[i][0] += nn.Scalar(out[i]) * w
+			g.totals[i][1] += w
+		}
+	}
+}
+
+// sums are the sums of the nodes, one after the other.
+func (g *gauge) sums() (sums []float64, err error) {
+	for i, n := range g.nodes {
+		s := g.totals[i][:]
+		if n.Counts() {
+			if s, err = g.exe.Sums(n); err != nil {
+				return nil, err
+			}
+		}
+		sums = append(sums, s...)
+	}
+	return sums, nil
+}
+
+// valuesOf are the values of nodes, from their sums, which others may follow.
+func valuesOf(nodes []*nn.Node, sums []float64) (values, rest []float64, err error) {
 	for _, n := range nodes {
 		width, of := 2, func(s []float64) (float64, error) { return s[0] / s[1], nil } // 0/0 is NaN
 		if n.Counts() {
 			width, of = n.SumsLen(), n.OfSums
 		}
 		if len(sums) < width {
-			return nil, fmt.Errorf("train: %v was not measured", n)
+			return nil, nil, fmt.Errorf("train: %v was not measured", n)
 		}
 		v, err := of(sums[:width])
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		values, sums = append(values, v), sums[width:]
 	}
-	return values, nil
+	return values, sums, nil
 }
 
 // finite reports whether a value is neither NaN nor infinite.

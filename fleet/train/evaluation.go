@@ -17,7 +17,10 @@ type Evaluation struct {
 	// Values are by name: [TrainLoss], the mean loss of the examples trained on in this epoch so far, each as of its
 	// step and weighted as in an [nn.WeightedMean]; after a restart in the middle of the epoch, of the examples since
 	// then. On the test rows, if there are any: [EvalLoss], and "test " with the label of each metric. Values that
-	// could not be measured are absent.
+	// could not be measured are absent. Under "constant " and the name of a value on the test rows is that of the
+	// prediction which is the same for every row: the share of ones, the mean or the shares of classes of the labels
+	// that all workers trained on in the first epoch, before its end of those so far. A model has to be better by more
+	// than "constant standard error", that of the difference of both losses, if the loss is a Mean over rows.
 	Values map[string]float64 `json:"values"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
@@ -32,6 +33,8 @@ type Examination struct {
 	Importance bool
 	// Seed is the seed of the shuffles.
 	Seed uint64
+
+	labels []float64 // sums over the labels trained on, nil if they are not known
 }
 
 // A Verdict is the result of an [Examination]. Print it to see tables: the loss and the metrics; the same for each of
@@ -69,7 +72,22 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 		report.Tallies = append(report.Tallies, verdict.NewTally(c))
 	}
 	report.Rows, _ = rows.Len()
-	if report.Values, err = e.values(rows, report.Tallies...); err != nil {
+	always := newConstant(nodes, report.Names)
+	if always != nil {
+		always.recall(x.labels)
+	}
+	sums, _, err := measure(ctx, e.exe, rows, nodes, nil, report.Tallies, always)
+	if err == nil {
+		report.Values, sums, err = valuesOf(nodes, sums)
+	}
+	if report.Always = always.always(); err == nil && report.Always != "" {
+		sums, err = always.values(sums)
+		for i, v := range sums {
+			report.Always += fmt.Sprintf("%s %.4f, ", strings.TrimPrefix(always.names[i], ofConstant), v)
+		}
+		report.Always = strings.TrimSuffix(report.Always, ", ") + "\n"
+	}
+	if err != nil {
 		return nil, err
 	}
 	if x.By != "" {
@@ -92,13 +110,14 @@ type examiner struct {
 	nodes []*nn.Node
 }
 
-// values are the values of nodes on rows, which are passed to tallies too.
-func (e *examiner) values(rows *dataset.Dataset, tallies ...*verdict.Tally) ([]float64, error) {
-	sums, _, err := measure(e.ctx, e.exe, rows, e.nodes, nil, tallies)
+// values are the values of nodes on rows.
+func (e *examiner) values(rows *dataset.Dataset) ([]float64, error) {
+	sums, _, err := measure(e.ctx, e.exe, rows, e.nodes, nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	return valuesOf(e.nodes, sums)
+	values, _, err := valuesOf(e.nodes, sums)
+	return values, err
 }
 
 // parting returns the value of a field in a row, by which rows are grouped.

@@ -110,7 +110,7 @@ func TestExamination(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := fields(t, said, carrier)
-		if want := fmt.Sprintf("%s rows, loss %s, auc %s", w[1], w[2], w[3]); !strings.Contains(only, ": "+want+"\n") {
+		if want := fmt.Sprintf("%s rows, loss %s, auc %s", w[1], w[2], w[3]); !strings.Contains(only, ": "+want+"\nalways 0.") {
 			t.Errorf("of the carrier's file -eval says\n%s, of its rows %q", only, want)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gofleet/gofleet/nn"
 )
@@ -12,12 +13,19 @@ import (
 // evaluate evaluates with the others, again if a worker has left with its share of the test rows, and calls the hooks.
 func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
 	pace := r.meter.drain()
+	if c := r.tests.constant; c != nil && r.others.front == 0 { // a worker that comes in the middle waits for the rest
+		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: c.mine, Of: math.MaxInt32})
+		if err != nil {
+			return err
+		}
+		c.gather(words)
+	}
 	for {
 		tallies, told, spreads := r.tests.tallies(), []float64(nil), []float64(nil)
 		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
 		if r.tests.rows != nil {
 			own, apart, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside),
-				r.tests.nodes(), r.tests.predictions(), tallies)
+				r.tests.nodes(), r.tests.predictions(), tallies, r.tests.constant)
 			if err != nil {
 				return err
 			}
@@ -90,7 +98,8 @@ func (r *Run) conclude(ctx context.Context, words []word) error {
 	r.History = append(r.History, e)
 	if r.others.leads {
 		label := r.label()
-		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.Pace(e).ofAll(label, r.Fleet.WorkerNum()), label, r.tests.describe(e))
+		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.Pace(e).ofAll(label, r.Fleet.WorkerNum()), label,
+			r.tests.describe(e, ""))
 		r.tests.warnUnmeasured(e)
 		r.tests.warnDead(words, e)
 	}

@@ -21,6 +21,8 @@ type memory struct {
 	Counted []int `json:"counted,omitempty"`
 	// Hooked is the number of epochs whose EpochEnd hooks have run on all workers.
 	Hooked int `json:"hooked,omitempty"`
+	// Labels are sums over the labels of all workers, from which the constant prediction follows.
+	Labels []float64 `json:"labels,omitempty"`
 	// Hooks are the states of hooks.
 	Hooks map[string][]byte `json:"hooks,omitempty"`
 }
@@ -30,6 +32,9 @@ func (r *Run) memory() (m memory, err error) {
 	m = memory{History: r.History, Evaluations: len(r.History) + r.past.lacking,
 		Before: r.past.before, Middles: r.past.middles, Counted: r.past.counted, Hooked: r.past.hooked,
 		Hooks: map[string][]byte{}}
+	if c := r.tests.constant; c != nil {
+		m.Labels = c.all
+	}
 	err = r.hooks.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
 		return err
@@ -41,6 +46,9 @@ func (r *Run) memory() (m memory, err error) {
 func (r *Run) remember(m memory) error {
 	r.History = m.History
 	r.past.before, r.past.middles, r.past.lacking = m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
+	if r.tests.constant != nil {
+		r.tests.constant.recall(m.Labels)
+	}
 	for _, e := range r.History {
 		if e.End {
 			r.others.front = max(r.others.front, e.Epoch)

@@ -52,7 +52,7 @@ func TestSpreadsOfOneWorker(t *testing.T) {
 	p := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid})
 	rows := dataset.FromColumns(dataset.FloatValues("x", make([]float32, 60)), dataset.FloatValues("y", make([]float32, 60)))
 	of := tests{job: &Job{Loss: nn.Mean(nn.BinaryCrossEntropy(p, y))}, rows: rows}
-	sums, spreads, err := measure(t.Context(), nn.NewExecutor(g), rows, of.nodes(), of.predictions(), nil)
+	sums, spreads, err := measure(t.Context(), nn.NewExecutor(g), rows, of.nodes(), of.predictions(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

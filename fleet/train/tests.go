@@ -14,10 +14,11 @@ import (
 
 // tests are the measurements of evaluations: the job's nodes, on its test rows.
 type tests struct {
-	job  *Job
-	rows *dataset.Dataset // nil if there are none
-	exe  *nn.Executor
-	dead bool // it was reported that predictions ignore the rows
+	job      *Job
+	rows     *dataset.Dataset // nil if there are none
+	exe      *nn.Executor
+	constant *constant // nil if the job has none
+	dead     bool      // it was reported that predictions ignore the rows
 	// judged is what was predicted and observed at the last evaluation, of all workers; nil if unknown
 	judged []*verdict.Tally
 }
@@ -61,16 +62,26 @@ func (t *tests) names() []string {
 	for _, n := range t.job.Metrics {
 		names = append(names, testName(n))
 	}
+	if t.constant != nil {
+		names = append(names, t.constant.names...)
+	}
 	return names
 }
 
-// describe is an evaluation as a line of text.
-func (t *tests) describe(e Evaluation) string {
+// describe is an evaluation as a line of text, with what the constant prediction has if always describes that.
+func (t *tests) describe(e Evaluation, always string) string {
 	var parts []string
-	for _, name := range t.names() {
-		if v, ok := e.Values[name]; ok {
-			parts = append(parts, fmt.Sprintf("%s %.4f", name, v))
+	told := always != ""
+	for _, name := range t.names()[:2+len(t.job.Metrics)] {
+		v, ok := e.Values[name]
+		if !ok {
+			continue
 		}
+		part := fmt.Sprintf("%s %.4f", name, v)
+		if c, known := e.Values[ofConstant+name]; known && told {
+			part, always = fmt.Sprintf("%s (%s%.4f)", part, always, c), ""
+		}
+		parts = append(parts, part)
 	}
 	return strings.Join(parts, ", ")
 }
@@ -110,7 +121,11 @@ func (t *tests) join(words []word) (e Evaluation, err error) {
 	e = Evaluation{End: end, Examples: int(sums[0] + sums[1]), Values: map[string]float64{}}
 	names, values := []string{TrainLoss}, []float64{sums[2] / sums[3]}
 	if t.rows != nil {
-		measured, err := valuesOf(t.nodes(), sums[4:])
+		measured, rest, err := valuesOf(t.nodes(), sums[4:])
+		if err == nil && t.constant != nil {
+			rest, err = t.constant.values(rest)
+			measured = append(measured, rest...)
+		}
 		if err != nil {
 			return e, err
 		}

@@ -32,6 +32,9 @@ func (r *Run) work(ctx context.Context) error {
 	if err := r.written(); err != nil {
 		return err
 	}
+	if r.others.leads {
+		r.warnUseless()
+	}
 	if err := r.save(ctx); err != nil {
 		return err
 	}
@@ -62,6 +65,9 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		return errNoRows
 	}
 	j.standIns.train, j.standIns.test = r.shares.train, r.tests.rows
+	if r.tests.rows != nil {
+		r.tests.constant = newConstant(r.tests.nodes(), r.tests.names()[1:])
+	}
 	own := stockOf(r.shares.train)
 	if r.shares.stock = own; j.Sharded {
 		r.shares.stock = stock{Rows: -1} // until all workers have sent their numbers
@@ -249,6 +255,9 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	j := r.Job
 	r.exe.ResetMetrics()
 	r.curve.restart()
+	if c := r.tests.constant; c != nil && r.Epoch == 0 {
+		c.mine = nil
+	}
 	mine, err := r.shares.deal(ctx, r.Epoch)
 	if err != nil {
 		return nn.TrainResult{}, err
@@ -267,10 +276,12 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label() + r.whose(), Total: r.shares.mine}}
 	if j.Threads > 1 {
 		return nn.TrainThreads(ctx, j.Loss.Graph(), j.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
-			return r.ends.until(mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty().BatchesContext(ctx, j.Batch))
+			rows := mine.Shard(thread, j.Threads).Prefetch(2).MayBeEmpty()
+			return r.ends.until(r.tests.constant.learning(ctx, r.Epoch, rows.BatchesContext(ctx, j.Batch)))
 		}, options)
 	}
-	return r.exe.TrainFrom(ctx, r.ends.until(r.shares.batches(ctx, r.Epoch, mine)), options)
+	return r.exe.TrainFrom(ctx, r.ends.until(r.tests.constant.learning(ctx, r.Epoch, r.shares.batches(ctx, r.Epoch,
+		mine))), options)
 }
 
 // errNoRows is the error of a job without rows.

@@ -34,6 +34,8 @@ type About struct {
 	Flags map[string]string `json:"flags"`
 	// Falling are the columns of the history whose smaller values are better; in others larger values are better.
 	Falling []string `json:"falling"`
+	// Labels are sums over the labels that the job has trained on.
+	Labels []float64 `json:"labels,omitempty"`
 }
 
 // Secret reports whether a name, such as of a flag or of a variable of the environment, is of a secret, which must not

@@ -50,19 +50,25 @@ const mostClasses = 20
 // Of returns the comparisons that a loss is computed from, in its order: of one class a row, out of at most
 // mostClasses, or of up to as many binary labels.
 func Of(loss *nn.Node) (all []Comparison) {
+	walk(loss, func(n *nn.Node, in []*nn.Node, weight *nn.Node) bool {
+		some := compared(n, in, weight)
+		all = append(all, some...)
+		return some == nil
+	})
+	return all
+}
+
+// walk calls see with each node that a loss is computed from, its inputs, and the weight of rows in its mean, and goes
+// on to the inputs where see says so.
+func walk(loss *nn.Node, see func(n *nn.Node, in []*nn.Node, weight *nn.Node) bool) {
 	seen := map[*nn.Node]bool{}
 	var walk func(n, weight *nn.Node)
 	walk = func(n, weight *nn.Node) {
-		if seen[n] {
-			return
-		}
-		seen[n] = true
 		in := n.Inputs()
-		if some := compared(n, in, weight); some != nil {
-			all = append(all, some...)
+		if seen[n] || !see(n, in, weight) {
 			return
 		}
-		weight = nil
+		seen[n], weight = true, nil
 		if n.Op() == "weighted_mean" && in[1].Shape()[0] == -1 {
 			weight = in[1]
 		}
@@ -71,7 +77,6 @@ func Of(loss *nn.Node) (all []Comparison) {
 		}
 	}
 	walk(loss, nil)
-	return all
 }
 
 // compared returns the comparisons of a node, if it compares classes of rows.

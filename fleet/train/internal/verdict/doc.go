@@ -3,5 +3,6 @@
 //
 //	comparison.go   the predictions and labels that a loss compares, and sums over rows
 //	calibration.go  predicted and observed rates
+//	constant.go     predictions that are the same for every row
 //	report.go       the report as text
 package verdict

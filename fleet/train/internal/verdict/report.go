@@ -15,6 +15,8 @@ type Report struct {
 	Rows   int
 	Names  []string // of values: the loss, and metrics
 	Values []float64
+	// Always is a prediction that is the same for every row, with its values; "" if it is not known.
+	Always string
 	By     string // the field by which rows were grouped
 	Parts  []Part
 	// Tallies are for what the loss compares.
@@ -38,7 +40,7 @@ func (r *Report) String() string {
 	for i, v := range r.Values {
 		fmt.Fprintf(&s, ", %s %.4f", r.Names[i], v)
 	}
-	s.WriteString("\n")
+	s.WriteString("\n" + r.Always)
 	if len(r.Parts) > 0 {
 		table(&s, r.By+"\trows\t"+strings.Join(r.Names, "\t"), len(r.Parts), func(w io.Writer, i int) {
 			p := r.Parts[i]

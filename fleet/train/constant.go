@@ -1,0 +1,217 @@
+package train
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"iter"
+	"log/slog"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// constant is the prediction that is the same for every row, which a model has to beat. It is learned from the labels
+// of the first epoch, as they are trained on, and measured on the test rows beside the model, by the same nodes.
+type constant struct {
+	aims  []verdict.Aim
+	seen  []*nn.Node // labels, and weights of their rows
+	gauge gauge      // the loss and the metrics, as far as they have a value for a constant
+	names []string   // of the values
+	own   *nn.Node   // the model's loss of each row; nil if the loss is no mean of rows
+
+	mu        sync.Mutex // threads learn together
+	mine, all []float64  // sums over labels, of this worker and of all; nil until they are known
+}
+
+const (
+	ofConstant    = "constant " // begins the names of its values
+	standardError = ofConstant + "standard error"
+	modelFeed     = "the loss of the model"
+)
+
+// newConstant returns the constant prediction for a loss and metrics with such names; nil if none can be learned.
+func newConstant(nodes []*nn.Node, names []string) *constant {
+	c, loss := &constant{aims: verdict.Aims(nodes[0])}, nodes[0]
+	var preds, seen, weights []*nn.Node
+	for _, a := range c.aims {
+		preds, seen, weights = append(preds, a.Pred), append(seen, a.Label), append(weights, cmp.Or(a.Weight, a.Label))
+	}
+	seen = append(seen, weights...)
+	if c.own = loss; loss.Op() == "mean" && slices.Equal(loss.Inputs()[0].Shape(), []int{-1, 1}) {
+		c.own = loss.Inputs()[0]
+	}
+	copies, alone := nn.Given(preds, slices.Concat(nodes, seen, []*nn.Node{c.own})...), nn.Given(nil, nodes...)
+	c.seen = copies[len(nodes) : len(copies)-1]
+	for i, n := range copies[:len(nodes)] {
+		if n != nil && alone[i] == nil { // it is of a prediction
+			c.gauge.nodes, c.names = append(c.gauge.nodes, n), append(c.names, ofConstant+names[i])
+		}
+	}
+	if len(c.names) == 0 || slices.Contains(c.seen, nil) {
+		return nil
+	}
+	c.gauge.exe = nn.NewExecutor(c.seen[0].Graph())
+	if each := copies[len(copies)-1]; each == nil || c.own == loss {
+		c.own = nil
+	} else {
+		apart := nn.Subtract(each, each.Graph().Input(modelFeed, 1))
+		c.gauge.nodes = append(c.gauge.nodes, nn.Mean(apart), nn.Mean(nn.Square(apart)))
+		c.names = append(c.names, standardError)
+	}
+	return c
+}
+
+// learning passes on the batches of an epoch, and learns from the labels of the first one. What is wrong with them
+// their step reports.
+func (c *constant) learning(ctx context.Context, epoch int,
+	batches iter.Seq2[dataset.Batch, error]) iter.Seq2[dataset.Batch, error] {
+	if c == nil || epoch > 0 {
+		return batches
+	}
+	return func(yield func(dataset.Batch, error) bool) {
+		for batch, err := range batches {
+			if err == nil {
+				c.learn(ctx, batch)
+			}
+			if !yield(batch, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *constant) learn(ctx context.Context, batch dataset.Batch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out, err := c.gauge.exe.Eval(ctx, batch, c.seen...)
+	if err != nil {
+		return
+	}
+	if c.mine == nil {
+		c.mine = make([]float64, c.size())
+	}
+	sums := c.mine
+	for i, a := range c.aims {
+		weight := out[len(c.aims)+i]
+		if a.Weight == nil {
+			weight = nil
+		}
+		a.Add(sums, out[i], weight)
+		sums = sums[a.Size():]
+	}
+}
+
+// size is the number of sums over labels.
+func (c *constant) size() (n int) {
+	for _, a := range c.aims {
+		n += a.Size()
+	}
+	return n
+}
+
+// gather sums what all workers have learned.
+func (c *constant) gather(words []word) {
+	all := make([]float64, c.size())
+	for _, w := range words {
+		for i, v := range w.Sums {
+			all[i] += v
+		}
+	}
+	c.recall(all)
+}
+
+// recall takes sums over all labels, unless they are others or not finite.
+func (c *constant) recall(all []float64) {
+	if c.all = all; len(all) != c.size() || !finite(slices.Max(all)-slices.Min(all)) {
+		c.all = nil
+	}
+}
+
+// see measures the constant on a batch of test rows; own is the model's loss of each, if it is needed.
+func (c *constant) see(ctx context.Context, batch dataset.Batch, rows int, own []*tensor.Dense) {
+	given, sums := maps.Clone(batch), c.all
+	for _, a := range c.aims {
+		if c.all == nil {
+			return
+		}
+		given[a.Pred.Name()] = tensor.New(tensor.WithShape(append([]int{rows}, a.Pred.Shape()[1:]...)...),
+			tensor.WithBacking(slices.Repeat(a.Constant(sums[:a.Size()]), rows)))
+		sums = sums[a.Size():]
+	}
+	if len(own) > 0 {
+		given[modelFeed] = own[0]
+	}
+	if out, err := c.gauge.exe.Eval(ctx, given, c.gauge.nodes...); err == nil { // a mean of no labels is no number
+		c.gauge.add(out)
+	}
+}
+
+// values are the constant's, from the sums of all workers; NaN where one is not known.
+func (c *constant) values(sums []float64) ([]float64, error) {
+	values, _, err := valuesOf(c.gauge.nodes, sums)
+	if last := len(values) - 1; err == nil && c.own != nil {
+		rows, mean, square := sums[len(sums)-1], values[last-1], values[last]
+		values = append(values[:last-1], math.Sqrt(max(square-mean*mean, 0)/(rows-1)))
+	}
+	return values, err
+}
+
+// always describes the constant, "" if it is not known.
+func (c *constant) always() string {
+	if c == nil || c.all == nil {
+		return ""
+	}
+	return verdict.Always(c.aims, c.all) + ": "
+}
+
+// noBetter reports whether the model of an evaluation is no better than the constant, within one standard error, or its
+// loss has the wrong sign.
+func (e Evaluation) noBetter() bool {
+	always, known := e.Values[ofConstant+EvalLoss]
+	return known && (always < 0 || always-e.Value(nil) <= e.Values[standardError])
+}
+
+// few is a number of steps in which most models learn little.
+const few = 1000
+
+// warnUseless warns if the model that the job leaves is no better than the constant, with the likeliest cause.
+func (r *Run) warnUseless() {
+	e := r.leaves()
+	if !e.noBetter() {
+		return
+	}
+	steps, always := e.Examples/r.Job.Batch, e.Values[ofConstant+EvalLoss]
+	if r.inStep {
+		steps /= r.Fleet.WorkerNum()
+	}
+	why, do := "it learns nothing from its inputs", "scale numbers (Standardize, or nn.BatchNorm), try another -lr, "+
+		"and look whether labels belong to their rows: -check looks for all three"
+	switch {
+	case always < 0:
+		why, do = "its loss is below 0, where what should fall rises", "minimise the loss, not its negative"
+	case steps < few:
+		why = fmt.Sprintf("it has made about %d steps, of batch %d in %d epochs", steps, r.Job.Batch, e.Epoch)
+		do = "more -epochs, with -patience=3, and a smaller -batch"
+	case e.Values[TrainLoss] < always:
+		why = "it knows the rows to train on by heart, or the test rows are of another kind"
+		do = "-patience=3, a smaller model, or test rows that were drawn as the others were"
+	}
+	slog.Warn("train: on the test rows a prediction that is the same for every row does as well as the model: "+why,
+		EvalLoss, e.Value(nil), ofConstant+EvalLoss, always, "do", do)
+}
+
+// leaves is the evaluation of the model that the job leaves.
+func (r *Run) leaves() Evaluation {
+	if k := r.keeps; k != nil && k.best.Number > 0 {
+		return k.best.At
+	}
+	return r.result().Last
+}
