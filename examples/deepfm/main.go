@@ -14,7 +14,7 @@ import (
 func main() { train.Main(program(flag.CommandLine)) }
 
 func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
-	o := &train.Options{Mode: "async", Seed: 1, Out: "output/deepfm"}
+	o := &train.Options{Mode: "async", Seed: 1, Batch: 512, Epochs: 1, Out: "output/deepfm"}
 	rows := fs.Int("rows", 0, "train and test on so many flights; 0 is all")
 	dim := fs.Int("dim", 9, "width of the vectors")
 	width := fs.Int("width", 400, "of the three deep layers")

@@ -13,7 +13,7 @@ import (
 func main() { train.Main(program(flag.CommandLine)) }
 
 func program(*flag.FlagSet) (*train.Options, func() (train.Job, error)) {
-	o := &train.Options{Seed: 1, Batch: 64}
+	o := &train.Options{Seed: 1, Batch: 64, Epochs: 1}
 	return o, func() (train.Job, error) { return newJob(*o), nil }
 }
 

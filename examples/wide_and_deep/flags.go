@@ -29,7 +29,8 @@ type config struct {
 }
 
 func newConfig(fs *flag.FlagSet) *config {
-	c := &config{height: 1_000_001, Options: train.Options{Mode: "async", Seed: 1, Out: "output/wide_and_deep"}}
+	c := &config{height: 1_000_001, Options: train.Options{Mode: "async", Seed: 1,
+		Batch: 512, Epochs: 1, Out: "output/wide_and_deep"}}
 	fs.StringVar(&c.preset, "preset", "flights", "flights; criteo: the usual size for click logs (rows of 9 from "+
 		"±0.01, layers 512,256,128,32, counts as ln(1+x)); or seed: the original's quick start (SGD 1e-4, rows from "+
 		"±1; its batch is 10)")

@@ -23,7 +23,7 @@ type config struct {
 }
 
 func program(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
-	c := &config{Options: train.Options{Mode: "geo", Seed: 1, Epochs: 3, Out: "output/word2vec"}}
+	c := &config{Options: train.Options{Mode: "geo", Seed: 1, Batch: 512, Epochs: 3, Out: "output/word2vec"}}
 	fs.StringVar(&c.data, "data", "", "file of text, a sentence a line; empty generates one")
 	fs.IntVar(&c.sentences, "sentences", 30_000, "so many are generated")
 	fs.IntVar(&c.dim, "dim", 32, "numbers in a word's vector")

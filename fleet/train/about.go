@@ -2,6 +2,7 @@ package train
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -38,8 +39,11 @@ func (j *Job) about(f *fleet.Fleet) runs.About {
 		set = flag.NewFlagSet("", flag.ContinueOnError)
 		own.Register(set)
 	}
+	fitted := map[string]int{"batch": j.Batch, "epochs": j.Epochs, "patience": j.Patience}
 	set.VisitAll(func(f *flag.Flag) {
-		if !runs.Secret(f.Name) {
+		if v, is := fitted[f.Name]; is && f.Value.String() == "0" {
+			a.Flags[f.Name] = fmt.Sprint(v)
+		} else if !runs.Secret(f.Name) {
 			a.Flags[f.Name] = f.Value.String()
 		}
 	})

@@ -47,6 +47,11 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 	if train == nil {
 		return nil, errNoRows
 	}
+	rows, known := train.Len()
+	if !known {
+		rows = -1
+	}
+	j.fit(fitting(rows), test != nil)
 	first, err := (&shares{job: &j, train: train}).of(0)
 	if err != nil {
 		return nil, err

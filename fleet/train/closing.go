@@ -42,7 +42,7 @@ func (r *Run) bestWas(kept bool, model string) string {
 		return ""
 	}
 	when, of := fmt.Sprintf("in epoch %d", b.At.Epoch), "its model is "+model
-	switch patient := func(h Hooks) bool { return h.Name == "EarlyStopping" }; {
+	switch patient := func(h Hooks) bool { return h.Name == "EarlyStopping" && !r.stopping.idle }; {
 	case kept:
 	case b.Number == len(r.History):
 		when = fmt.Sprintf("the last, in epoch %d", b.At.Epoch)

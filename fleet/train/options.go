@@ -20,6 +20,16 @@ import (
 // Options are the settings of a job on its command line. Their values before [Options.Register] are the flags'
 // defaults, where 0 has the meaning given here. Values of flags are taken literally: -batch=0 is refused.
 //
+// Batch and Epochs that neither the program nor a flag names follow from the rows that all workers train on, with a
+// Patience where Epochs does and there are test rows; the job prints them as flags. A job that goes on takes its
+// checkpoint's.
+//
+//	rows              -batch  -epochs  -patience
+//	below 10,000      32      50       3
+//	below 100,000     64      20       3
+//	below 1,000,000   256     5        2
+//	more, or unknown  512     1        0
+//
 // Flags without a field set up the strategy, unless the program sets Job.Strategy, or are commands:
 //
 //	-strategy          more of the strategy, as JSON, such as {"worker_timeout": "10s"}
@@ -40,11 +50,11 @@ type Options struct {
 	Mode string // mode of the strategy; empty means async with servers, and sync, the only mode, without
 	// seed of the order of data, and of other uses by the program, such as first weights; 0 is a valid seed
 	Seed   uint64
-	Batch  int     // examples per step and thread; 0 means 512
-	Epochs int     // passes over the training data; 0 means 1
+	Batch  int     // examples per step and thread; 0 means what fits the rows
+	Epochs int     // passes over the training data; 0 means what fits the rows
 	Out    string  // output directory of one running job: checkpoint, model, history, curves; empty saves nothing
 	Load   string  // a checkpoint or a model to begin from, written by any number of servers
-	LR     float64 // learning rate; 0 means the program's, see [Options.Rate]
+	LR     float64 // learning rate; 0 means the program's, see [Options.Rate]; -lr=0 is 0
 	// Threads is the number of training threads per worker; 0 means 1. Modes in which workers wait for each other
 	// permit only one.
 	Threads int
@@ -52,7 +62,8 @@ type Options struct {
 	// means only that one. It is refused in mode half_async with gradient_merge and several Threads.
 	EvalEvery int
 	// Patience is the number of evaluations in a row that are no better than the best after which the job ends, with
-	// the model of the best: see [EarlyStopping]. 0 trains all epochs and keeps the model of the last step.
+	// the model of the best: see [EarlyStopping]. 0 trains all epochs and keeps the model of the last step, unless
+	// Epochs is 0 too and there are test rows: then it is what fits the rows.
 	Patience int
 
 	// TensorBoard is a directory for TensorBoard's files, see the hook [TensorBoard]; empty means none.
@@ -78,25 +89,61 @@ type Options struct {
 	importance                       bool      // with eval: of fields
 	predictions                      io.Writer // output of predict; nil means os.Stdout
 	parsed                           bool      // by Parse, from the program's command line
-	defaulted                        bool      // Batch, Epochs and Threads have their defaults
+	defaulted                        bool      // Threads has its default
+	flags                            *flag.FlagSet
 }
 
-const (
-	usualBatch = 512
-	testBatch  = 2048
-)
+const testBatch = 2048
+
+// fitting are the batch, the epochs and the patience for a number of rows, -1 if it is not known: a small file needs
+// many steps, and an end before it is known by heart.
+func fitting(rows int) order {
+	switch {
+	case rows < 0 || rows >= 1_000_000:
+		return order{Batch: 512, Epochs: 1}
+	case rows < 10_000:
+		return order{Batch: 32, Epochs: 50, Patience: 3}
+	case rows < 100_000:
+		return order{Batch: 64, Epochs: 20, Patience: 3}
+	}
+	return order{Batch: 256, Epochs: 5, Patience: 2}
+}
+
+// fit sets the options that neither the program nor a flag names, and returns them as flags, "" if there are none.
+func (c *Options) fit(o order, tests bool) (said string) {
+	set := func(name string, at *int, v int) {
+		if *at == 0 && !c.named(name) && v > 0 {
+			*at = v
+			said += fmt.Sprintf("-%s=%d ", name, v)
+		}
+	}
+	if c.Epochs == 0 && tests {
+		set("patience", &c.Patience, o.Patience)
+	}
+	set("epochs", &c.Epochs, o.Epochs)
+	set("batch", &c.Batch, o.Batch)
+	return said
+}
+
+// named reports whether the command line has a flag.
+func (c *Options) named(name string) (is bool) {
+	if c.flags != nil {
+		c.flags.Visit(func(f *flag.Flag) { is = is || f.Name == name })
+	}
+	return is
+}
 
 // fill sets the defaults of fields that are 0, once: values of flags are not replaced.
 func (c *Options) fill() {
 	if !c.defaulted {
-		c.Batch, c.Epochs, c.Threads = cmp.Or(c.Batch, usualBatch), cmp.Or(c.Epochs, 1), cmp.Or(c.Threads, 1)
-		c.goBack, c.defaulted = 3, true
+		c.Threads, c.goBack, c.defaulted = cmp.Or(c.Threads, 1), 3, true
 	}
 }
 
 // Register adds the flags to a flag set.
 func (c *Options) Register(fs *flag.FlagSet) {
 	c.fill()
+	c.flags = fs
 	fs.StringVar(&c.Mode, "mode", c.Mode, modes())
 	fs.IntVar(&c.kSteps, "k_steps", 0, "steps between exchanges with the servers, in mode geo; 0 means the mode's "+
 		"default")
@@ -106,15 +153,18 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
 	fs.StringVar(&c.payload, "payload", "float32", "format of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the order of data and of first weights")
-	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data")
+	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data; left out where the program "+
+		"names none, what fits the rows")
 	fs.IntVar(&c.Threads, "threads", c.Threads, "training threads per worker; more than one only in modes async, "+
 		"half_async and geo, and in a process alone")
 	fs.IntVar(&c.EvalEvery, "eval_every", c.EvalEvery, "steps between evaluations, in addition to those at the end "+
 		"of epochs; 0 means only those")
 	fs.IntVar(&c.Patience, "patience", c.Patience, "end the job after this many evaluations without a better test "+
-		"loss, and keep the best model; 0 trains all epochs and keeps the last model")
-	fs.IntVar(&c.Batch, "batch", c.Batch, "examples per step and thread")
-	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; 0 means the program's")
+		"loss, and keep the best model; 0 trains all epochs and keeps the last model; left out where the program "+
+		"names no epochs either, what fits the rows")
+	fs.IntVar(&c.Batch, "batch", c.Batch, "examples per step and thread; left out where the program "+
+		"names none, what fits the rows")
+	fs.Float64Var(&c.LR, "lr", c.LR, "learning rate; left out, the program's")
 	fs.StringVar(&c.Load, "load", c.Load, "checkpoint or saved model to begin from, written by any number of "+
 		"servers, such as output/mnist/checkpoint; a model has only weights, so another rule may continue training")
 	fs.StringVar(&c.Checkpoint, "checkpoint", c.Checkpoint, "directory for checkpoints, at each epoch's end and in "+
@@ -152,7 +202,7 @@ func modes() string {
 func (c *Options) Check() error {
 	c.fill()
 	switch {
-	case c.Epochs < 1 || c.Batch < 1:
+	case c.Epochs < 0 || c.Batch < 0 || c.Epochs == 0 && c.named("epochs") || c.Batch == 0 && c.named("batch"):
 		return fmt.Errorf("train: -epochs=%d -batch=%d: both count from 1; a flag that is left out has its default",
 			c.Epochs, c.Batch)
 	case c.Threads < 1:
@@ -235,7 +285,12 @@ func amend(s *strategy.Strategy, fields string) error {
 }
 
 // Rate returns the learning rate of -lr, or usual if -lr is not given.
-func (c *Options) Rate(usual float64) float64 { return cmp.Or(c.LR, usual) }
+func (c *Options) Rate(usual float64) float64 {
+	if c.named("lr") {
+		return c.LR
+	}
+	return cmp.Or(c.LR, usual)
+}
 
 // AdamOrSGD returns a rule that works in every mode: Adam at the rate adam or, in geo mode, which needs SGD, SGD at the
 // rate sgd. The rate of -lr replaces both.

@@ -28,7 +28,7 @@ import (
 
 // parsed are options as a command line has them, with a default or two.
 func parsed(args ...string) (Options, error) {
-	o := Options{Mode: "async", Batch: 8}
+	o := Options{Mode: "async", Batch: 8, Epochs: 1}
 	fs := flag.NewFlagSet("test", flag.ContinueOnError)
 	fs.SetOutput(io.Discard)
 	o.Register(fs)
@@ -53,7 +53,7 @@ func TestFlags(t *testing.T) {
 			t.Errorf("mode %s: %v", mode, err)
 		}
 	}
-	if o = (Options{}); o.Check() != nil || o.Batch != 512 || o.Epochs != 1 || o.Threads != 1 {
+	if o = (Options{}); o.Check() != nil || o.Batch != 0 || o.Epochs != 0 || o.Threads != 1 {
 		t.Errorf("no options are %+v", o)
 	}
 }
@@ -342,6 +342,22 @@ func TestCheckFlag(t *testing.T) {
 		}
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("it has written %v, %v", left, err)
+		}
+	}
+}
+
+// TestFitting: the options that fit a number of rows change at the numbers that the doc of Options has. A rate that is named is taken as it is.
+func TestFitting(t *testing.T) {
+	t.Parallel()
+	for rows, want := range map[int]order{-1: {Batch: 512, Epochs: 1}, 0: {Batch: 32, Epochs: 50, Patience: 3}, 9_999: {Batch: 32, Epochs: 50, Patience: 3},
+		10_000: {Batch: 64, Epochs: 20, Patience: 3}, 100_000: {Batch: 256, Epochs: 5, Patience: 2}, 1_000_000: {Batch: 512, Epochs: 1}} {
+		if got := fitting(rows); got != want {
+			t.Errorf("for %d rows %+v fits, want %+v", rows, got, want)
+		}
+	}
+	for flag, want := range map[string]float64{"-lr=0": 0, "-lr=0.5": 0.5, "-batch=1": 3} {
+		if o, err := parsed(flag); err != nil || o.Rate(3) != want {
+			t.Errorf("%s: the rate is %v, want %v, error %v", flag, o.Rate(3), want, err)
 		}
 	}
 }

@@ -6,7 +6,9 @@ import (
 )
 
 func (s *shares) order() order {
-	return order{Seed: s.job.Seed, Batch: s.job.Batch, Rows: max(0, s.stock.Rows), Digest: s.stock.Digest}
+	j := s.job
+	return order{Seed: j.Seed, Batch: j.Batch, Epochs: j.Epochs, Patience: j.Patience, Rows: max(0, s.stock.Rows),
+		Digest: s.stock.Digest}
 }
 
 // warnOrder warns that the job goes on in the middle of an epoch in another order.

@@ -26,9 +26,13 @@ func (j *Job) over(s strategy.Strategy) bool {
 	last, err := checkpoints.Latest(s.Recovery.Dir)
 	var st state
 	_ = json.Unmarshal(last.Progress.User, &st) // a program of another kind has not stopped
-	left := func(p fleet.Position) bool { return p.Epoch < j.Epochs }
+	epochs := j.Epochs
+	if epochs == 0 && st.Order != nil {
+		epochs = st.Order.Epochs
+	}
+	left := func(p fleet.Position) bool { return p.Epoch < epochs }
 	return err == nil && last.Over && (st.Stopped != "" ||
-		last.Progress.Epoch >= j.Epochs && !slices.ContainsFunc(last.Positions, left))
+		last.Progress.Epoch >= epochs && !slices.ContainsFunc(last.Positions, left))
 }
 
 // left reports whether the model that the job leaves exists, or it leaves none.

@@ -137,7 +137,7 @@ func TestGradientNorm(t *testing.T) {
 	play(t, 0, 1, func() train.Job {
 		g := nn.NewGraph(1)
 		y := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{Init: optimizer.Constant{}})
-		return train.Job{Options: train.Options{Out: dir, Batch: 4}, Loss: nn.Mean(nn.SquareError(y, g.Input("y", 1))), Rule: optimizer.SGD{LR: 1e-9},
+		return train.Job{Options: train.Options{Out: dir, Batch: 4, Epochs: 1}, Loss: nn.Mean(nn.SquareError(y, g.Input("y", 1))), Rule: optimizer.SGD{LR: 1e-9},
 			Data: func(context.Context) (_, _ *dataset.Dataset, err error) {
 				return dataset.FromColumns(dataset.FloatValues("x", []float32{2, 2, 2, 2}, 1), dataset.FloatValues("y", []float32{3, 3, 3, 3}, 1)), nil, nil
 			}}

@@ -100,6 +100,9 @@ func (r *Run) resume() error {
 			"the build of gofleet that saved it, or give another -checkpoint to begin anew", st.Version, stateVersion)
 	}
 	r.User, r.curve, r.past.partly, r.shares.then = st.User, st.Curve, st.Partly, st.Order
+	if st.Order != nil && st.Order.Batch > 0 {
+		r.fit(*st.Order, "as its checkpoint has them")
+	}
 	if err := r.remember(st.memory); err != nil {
 		return err
 	}

@@ -39,10 +39,13 @@ func TestReadmesProgramRuns(t *testing.T) {
 		t.Errorf("a mistyped flag ends with %v: %s", mistyped.ProcessState, said)
 	}
 	job := []string{"--server_num=1", "--worker_num=2", late, "-mode=sync", "-batch=32", "-lr=0.01", "-checkpoint=output/checkpoints"}
-	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "epoch 3/3: ") || !strings.Contains(said, "test auc 0.9") || !strings.Contains(said, "saved output/late") {
+	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "-patience=3 -epochs=50 for 3,227 rows\n") || !strings.Contains(said, "test auc 0.9") || !strings.Contains(said, "saved output/late") {
 		t.Errorf("the job said\n%s", said)
 	}
-	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "goes on after epoch 3/3") {
+	if about, err := os.ReadFile(filepath.Join(dir, "output/late/run.json")); err != nil || !strings.Contains(string(about), "\"epochs\": \"50\"") {
+		t.Errorf("run.json is %s, error %v", about, err)
+	}
+	if said := run(t, dir, fleetrun, job...); !strings.Contains(said, "/50 and 0 examples\nnothing is left to train: ") {
 		t.Errorf("the job that is started again said\n%s", said)
 	}
 	runsInEveryKind(t, fleetrun, late, filepath.Join(dir, "flights.csv"))

@@ -35,6 +35,7 @@ type Run struct {
 	out      checkpoint.Claims // holds the output directory
 	writing  chan error        // a checkpoint that is written beside training; nil if there is none
 	left     string            // the last lines of output, on what was saved
+	stopping EarlyStopping     // of Options.Patience
 	keeps    *keeper           // of the best model; nil if the job leaves the model of its last step
 
 	others others
@@ -104,6 +105,9 @@ type order struct {
 	Seed  uint64 `json:"seed"`
 	Rows  int    `json:"rows,omitempty"` // to train on, 0 if unknown
 	Batch int    `json:"batch,omitempty"`
+	// Epochs and Patience are those of the job, for one that goes on and names none.
+	Epochs   int `json:"epochs,omitempty"`
+	Patience int `json:"patience,omitempty"`
 	// Digest is the digest of the rows, "" if there is none.
 	Digest string `json:"digest,omitempty"`
 }

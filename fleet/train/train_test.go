@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"io"
 	"math"
@@ -51,6 +52,7 @@ func points(n int) *dataset.Dataset {
 
 // job trains on 400 points and tests on 100.
 func job(o train.Options) train.Job {
+	o.Batch, o.Epochs = cmp.Or(o.Batch, 512), cmp.Or(o.Epochs, 1)
 	net := newSigns()
 	return train.Job{Options: o, Loss: net.loss, Rule: optimizer.SGD{LR: 0.5}, Metrics: []*nn.Node{net.auc}, Outputs: []*nn.Node{net.pred},
 		Data: data(400, 100)}

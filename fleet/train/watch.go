@@ -101,6 +101,8 @@ type EarlyStopping struct {
 	Least float64
 	// KeepLast leaves the model of the last step instead of the best evaluation's.
 	KeepLast bool
+
+	idle bool // it does nothing, since the job has no Patience
 }
 
 // stopping is the state of EarlyStopping.
@@ -110,7 +112,10 @@ type stopping struct {
 }
 
 // Hooks returns the hooks for Job.Hooks.
-func (s EarlyStopping) Hooks() Hooks {
+func (s EarlyStopping) Hooks() Hooks { return s.hooks() }
+
+// hooks are those of s as it is when they are called.
+func (s *EarlyStopping) hooks() Hooks {
 	w, state := watched{hook: "EarlyStopping", given: s.Metric}, new(jsonState[stopping])
 	stop := func(r *Run) bool {
 		b := state.now.By
@@ -127,6 +132,9 @@ func (s EarlyStopping) Hooks() Hooks {
 	return Hooks{
 		Name: "EarlyStopping", State: state,
 		Begin: func(_ context.Context, r *Run) error {
+			if s.idle {
+				return nil
+			}
 			if s.Patience < 0 || s.Least < 0 {
 				return fmt.Errorf("train: EarlyStopping with Patience %d and Least %v: neither may be negative",
 					s.Patience, s.Least)
@@ -150,6 +158,9 @@ func (s EarlyStopping) Hooks() Hooks {
 			return nil
 		},
 		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
+			if s.idle {
+				return nil
+			}
 			state.now.By.look(&w, r, e, s.Least)
 			stop(r)
 			if state.now.Kept.look(&w, r, e, 0) && r.keeps != nil && r.keeps.best == &state.now.Kept {

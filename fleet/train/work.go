@@ -45,8 +45,9 @@ func (r *Run) work(ctx context.Context) error {
 func (r *Run) prepare(ctx context.Context) (err error) {
 	j := r.Job
 	r.hooks = append(r.hooks, j.Hooks...)
-	if j.Patience > 0 {
-		r.hooks = append(r.hooks, EarlyStopping{Patience: j.Patience}.Hooks())
+	if r.stopping.idle = true; j.Patience > 0 || j.Epochs == 0 && !j.named("patience") {
+		r.stopping = EarlyStopping{Patience: j.Patience, idle: j.Patience == 0}
+		r.hooks = append(r.hooks, r.stopping.hooks())
 	}
 	if j.TensorBoard != "" {
 		r.hooks = append(r.hooks, TensorBoard{Dir: j.TensorBoard}.Hooks())
@@ -94,12 +95,14 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 			err = r.shares.compare(ctx, words, r.others.leads)
 		}
 		if err == nil {
+			r.fitRows()
 			err = r.record() // the number of all rows is known now, and the workers have met
 		}
 		if err != nil {
 			return err
 		}
 	}
+	r.fitRows()
 	if (r.others.leads || !r.inStep) && !r.ends.over { // in step all are at the same place
 		r.shares.warnOrder(r.Epoch)
 	}
@@ -109,6 +112,26 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		err = r.endAgain(ctx)
 	}
 	return err
+}
+
+// fitRows sets the options that nobody names by the rows of all workers.
+func (r *Run) fitRows() {
+	rows, of := r.shares.stock.Rows, "rows, whose number is not known"
+	if rows >= 0 {
+		of = grouped(rows) + " rows"
+	}
+	r.fit(fitting(rows), "for "+of)
+}
+
+func (r *Run) fit(o order, why string) {
+	said := r.Job.fit(o, r.tests.rows != nil)
+	r.others.epochs = r.Job.Epochs
+	if n := r.Job.Patience; n > 0 {
+		r.stopping.Patience, r.stopping.idle = n, false
+	}
+	if said != "" && r.Fleet.WorkerIndex() == 0 {
+		fmt.Fprintf(r.Job.Stdout, "%s%s\n", said, why)
+	}
 }
 
 // endAgain calls EpochEnd for the last epoch that the job has ended, if it is not known to have run on all workers. All
@@ -266,7 +289,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 		r.shares.warnBatch()
 	}
 	r.ends.apart.Store(false)
-	if err := r.goOn(ctx); err != nil {
+	if err := r.goOn(ctx, mine); err != nil {
 		return nn.TrainResult{}, err
 	}
 	r.meter.seen = 0
@@ -308,7 +331,7 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 // goOn finds the next evaluation in an epoch of which this worker has made some steps. It is due at once if it comes
 // after these steps, and had not been made when the checkpoint was saved. If that evaluation stops the job, one more
 // batch follows, which had been read ahead.
-func (r *Run) goOn(ctx context.Context) error {
+func (r *Run) goOn(ctx context.Context, mine *dataset.Dataset) error {
 	every, passed := r.Job.EvalEvery, r.Fleet.Position().In(r.Epoch)
 	r.ends.upTo = 0
 	if r.pace.behind, r.pace.due = passed/r.Job.Batch, every; every == 0 || passed == 0 || passed == math.MaxInt {
@@ -320,6 +343,12 @@ func (r *Run) goOn(ctx context.Context) error {
 		r.pace.due += every
 	}
 	known := r.ends.now()
+	if c := r.tests.constant; c != nil && r.pace.due == r.pace.behind { // it had read one batch ahead by then
+		for range c.learning(ctx, r.Epoch, r.shares.batches(ctx, r.Epoch, mine.Take(passed+r.Job.Batch))) {
+			continue
+		}
+		defer func() { c.mine = nil }()
+	}
 	err := r.between(ctx, nn.TrainResult{Passed: passed})
 	if (stopped || !known && r.ends.now()) && passed%r.Job.Batch == 0 && r.Job.Threads <= 1 {
 		r.ends.upTo = r.pace.behind + 1
