@@ -110,7 +110,7 @@ func (c *epochs) own(worker int) int { return c.begun[worker].First(c.roster.Pos
 // known identifies what a checkpoint records of the epochs that workers have begun. The caller holds the lock.
 func (c *epochs) known() (all []byte) {
 	for w, b := range c.begun {
-		all = fmt.Append(all, c.own(w), b.Early, ' ')
+		all = fmt.Appendf(all, "%d %t ", c.own(w), b.Early)
 	}
 	return all
 }
