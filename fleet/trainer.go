@@ -88,12 +88,13 @@ func (m *merging) add(s *accumulate.Session) {
 }
 
 // frozen returns the values of frozen dense params at the last update, by name, of those that steps since have moved
-// whose gradients are in no update yet.
+// whose gradients are in no update yet. A session that an error has ended, as when its role is asked to end, counts too
+// until another is opened: its gradients are lost.
 func (m *merging) frozen() map[string][]float32 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, s := range m.sessions {
-		if all := s.Frozen(); all != nil && !s.Over() {
+		if all := s.Frozen(); all != nil {
 			return all
 		}
 	}
