@@ -178,7 +178,7 @@ func (j *deathJob) checkWorkerDied(t *testing.T) {
 		}
 	}
 	least, most := time.Duration(0), 2*time.Second
-	if timeout := strategy.DefaultWorkerTimeout.Std(); inStep(j.strategy.Mode) && !j.stopped {
+	if timeout := j.strategy.WithDefaults().WorkerTimeout.Std(); inStep(j.strategy.Mode) && !j.stopped {
 		least, most = timeout-5*time.Second, timeout+timeout/8+5*time.Second
 	}
 	if j.longest < least || j.longest > most {

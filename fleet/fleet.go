@@ -99,7 +99,7 @@ var (
 // error.
 //
 // Ranks of MPI, Slurm and other launchers exchange their addresses first, which takes until the last has started. New
-// waits for [strategy.DefaultStartTimeout], or until ctx ends. Health probes are answered meanwhile.
+// waits for three minutes, or until ctx ends. Health probes are answered meanwhile.
 func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("fleet: finding this process's role: %w", context.Cause(ctx))
@@ -139,7 +139,7 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, strategy.DefaultStartTimeout.Std())
+		ctx, cancel = context.WithTimeout(ctx, strategy.Strategy{}.WithDefaults().StartTimeout.Std())
 		defer cancel()
 	}
 	warnings := new(observe.Warnings)

@@ -56,7 +56,7 @@ func TestCodec(t *testing.T) {
 	trial.Slow(t)
 	const n = 10_000
 	for _, servers := range []int{0, 1} {
-		for _, codec := range strategy.Codecs() {
+		for _, codec := range []string{"none", "s2", "zstd", "gzip"} {
 			t.Run(fmt.Sprintf("%s, %d servers", codec, servers), func(t *testing.T) {
 				net, request, _ := scales()
 				c := fleettest.Cluster{Servers: servers, Workers: 2, Options: fleet.Options{Transport: net}}

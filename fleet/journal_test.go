@@ -145,7 +145,7 @@ func TestServersComeBack(t *testing.T) {
 func checkKept(t *testing.T, dir string) {
 	t.Helper()
 	left := names(t, dir)
-	wanted := slices.Clone(left[max(0, len(left)-strategy.DefaultKeep):])
+	wanted := slices.Clone(left[max(0, len(left)-2):])
 	for _, name := range wanted {
 		for base := trial.Manifest(t, filepath.Join(dir, name)).Base; base != nil; base = trial.Manifest(t, filepath.Join(dir, base.Dir)).Base {
 			wanted = append(wanted, base.Dir)
@@ -153,7 +153,7 @@ func checkKept(t *testing.T, dir string) {
 	}
 	slices.Sort(wanted)
 	if !slices.Equal(slices.Compact(wanted), left) {
-		t.Errorf("of the checkpoints the last %d are to stay, and what they are based on, %q; there are %q", strategy.DefaultKeep, wanted, left)
+		t.Errorf("of the checkpoints the last 2 are to stay, and what they are based on, %q; there are %q", wanted, left)
 	}
 }
 

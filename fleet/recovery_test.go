@@ -389,7 +389,7 @@ func TestCheckpointsByThemselves(t *testing.T) {
 				if job.Strategy.Mode != strategy.ModeGeo || !slices.Contains(got, all[4]) { // what the other worker's exchange at its end has left
 					all = all[:4]
 				}
-				if want := all[max(0, len(all)-cmp.Or(keep, strategy.DefaultKeep)):]; !slices.Equal(got, want) {
+				if want := all[max(0, len(all)-cmp.Or(keep, 2)):]; !slices.Equal(got, want) {
 					t.Errorf("of the last %d there are %v, want %v", keep, got, want)
 				}
 			}

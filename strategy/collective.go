@@ -42,9 +42,6 @@ type GradientMerge struct {
 	Sum bool `json:"sum,omitempty"`
 }
 
-// DefaultFuseGradSizeInMB is 32, as in PaddlePaddle.
-const DefaultFuseGradSizeInMB = 32
-
 // checkCollective checks what only jobs without servers have.
 func (s Strategy) checkCollective() error {
 	var errs []error

@@ -40,9 +40,6 @@ const (
 	WeightPushes Weighting = "pushes"
 )
 
-// Weightings returns all values.
-func Weightings() []Weighting { return []Weighting{WeightSamples, WeightEqual, WeightPushes} }
-
 // Merge is how gradients of several steps or threads become one.
 type Merge string
 
@@ -52,9 +49,6 @@ const (
 	// MergeSum gives Σ g_i.
 	MergeSum Merge = "sum"
 )
-
-// Merges returns all values.
-func Merges() []Merge { return []Merge{MergeMean, MergeSum} }
 
 // GeoRest says what happens to the part of a worker's change, 1 − 1/N of it, that an exchange of mode geo does not
 // send.
@@ -70,9 +64,6 @@ const (
 	GeoRestKeep GeoRest = "keep"
 )
 
-// GeoRests returns all values.
-func GeoRests() []GeoRest { return []GeoRest{GeoRestSend, GeoRestKeep} }
-
 // NotFinite says what happens to a gradient that contains NaN or an infinity, or a number so large that three of them
 // would make its rule's weights or state infinite (about 1e19 for rules that add up squares). The worker decides,
 // for the whole step, before it sends anything; servers refuse gradients that are not finite.
@@ -86,12 +77,6 @@ const (
 	// NotFiniteClip makes NaN 0, and others the largest magnitude that the rule takes in the same row or variable.
 	NotFiniteClip NotFinite = "clip"
 )
-
-// NotFinites returns all values.
-func NotFinites() []NotFinite { return []NotFinite{NotFiniteRefuse, NotFiniteSkip, NotFiniteClip} }
-
-// Codecs returns the names of all codecs.
-func Codecs() []string { return []string{"none", "s2", "zstd", "gzip"} }
 
 // list is names for a sentence: "a", "b" or "c".
 func list[T ~string](names []T) string {

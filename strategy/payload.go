@@ -25,8 +25,3 @@ const (
 	// of dense gradients. Rows of width 1 become larger.
 	PayloadInt8 Payload = "int8"
 )
-
-// Payloads returns all values.
-func Payloads() []Payload {
-	return []Payload{PayloadFloat32, PayloadFloat16, PayloadBFloat16, PayloadInt8}
-}

@@ -102,28 +102,24 @@ func (s Strategy) WorkersReturn() Duration {
 	if inStep || s.Recovery.Dir == "" && s.Recovery.Journal == "" {
 		return 0
 	}
-	return max(s.WorkerTimeout, cmp.Or(s.Recovery.RestartTimeout, DefaultRestartTimeout))
+	return max(s.WorkerTimeout, cmp.Or(s.Recovery.RestartTimeout, restartTimeout))
 }
 
 // LongestWait is how long others wait for a worker that is alive and computing, for example evaluating alone: 16
 // WaitTimeouts.
 func (s Strategy) LongestWait() Duration { return 16 * s.WaitTimeout }
 
-// Defaults of a Recovery with a Dir.
-const (
-	DefaultCheckpointEvery = Duration(10 * time.Minute)
-	DefaultKeep            = 2
-	DefaultRestartTimeout  = Duration(5 * time.Minute)
-)
+// restartTimeout is what RestartTimeout is left out for.
+const restartTimeout = Duration(5 * time.Minute)
 
 // withDefaults fills in what goes with a Dir.
 func (r Recovery) withDefaults() Recovery {
 	if r.Dir != "" {
-		set(&r.Every, DefaultCheckpointEvery)
-		set(&r.Keep, DefaultKeep)
+		set(&r.Every, Duration(10*time.Minute))
+		set(&r.Keep, 2)
 	}
 	if r.Journal != "" {
-		set(&r.RestartTimeout, DefaultRestartTimeout)
+		set(&r.RestartTimeout, restartTimeout)
 	}
 	return r
 }
@@ -183,6 +179,6 @@ func (r Recovery) checkJournal() (errs []error) {
 			"give both or none",
 			r.WorkerLost))
 	}
-	return append(errs, oneOf("recovery: journal", r.Journal, []Journal{"", JournalProcess, JournalMachine}),
-		oneOf("recovery: worker_lost", r.WorkerLost, []WorkerLost{"", WorkerGoOn, WorkerBack}))
+	return append(errs, oneOf("recovery: journal", r.Journal, "", JournalProcess, JournalMachine),
+		oneOf("recovery: worker_lost", r.WorkerLost, "", WorkerGoOn, WorkerBack))
 }

@@ -113,17 +113,6 @@ type Strategy struct {
 	Recovery Recovery `json:"recovery,omitzero"`
 }
 
-// DefaultMaxFrame is 64 MiB.
-const DefaultMaxFrame = 64 << 20
-
-// Defaults of the times in a Strategy.
-const (
-	DefaultHeartbeatInterval = Duration(time.Second)
-	DefaultWorkerTimeout     = Duration(30 * time.Second)
-	DefaultStartTimeout      = Duration(180 * time.Second)
-	DefaultWaitTimeout       = Duration(15 * time.Minute)
-)
-
 // Sync trains in rounds: the gradients of all workers in a step are averaged into one update. The job trains exactly
 // like one process with the joined batch, at the speed of the slowest worker.
 func Sync() Strategy { return Strategy{Mode: ModeSync} }
@@ -185,12 +174,12 @@ func (s Strategy) WithDefaults() Strategy {
 	set(&s.Placement, placement.RoundRobin{}.Name())
 	set(&s.Codec, "none")
 	set(&s.Payload, PayloadFloat32)
-	set(&s.MaxFrame, DefaultMaxFrame)
+	set(&s.MaxFrame, 64<<20)
 	set(&s.NotFinite, NotFiniteRefuse)
-	set(&s.HeartbeatInterval, DefaultHeartbeatInterval)
-	set(&s.WorkerTimeout, DefaultWorkerTimeout)
-	set(&s.StartTimeout, DefaultStartTimeout)
-	set(&s.WaitTimeout, DefaultWaitTimeout)
+	set(&s.HeartbeatInterval, Duration(time.Second))
+	set(&s.WorkerTimeout, Duration(30*time.Second))
+	set(&s.StartTimeout, Duration(3*time.Minute))
+	set(&s.WaitTimeout, Duration(15*time.Minute))
 	if !s.NoSlice {
 		set(&s.MinBlockSize, placement.DefaultMinBlockSize)
 	}

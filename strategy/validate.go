@@ -13,10 +13,10 @@ import (
 func (s Strategy) Validate() error {
 	s = s.WithDefaults()
 	return errors.Join(
-		oneOf("mode", s.Mode, Modes()),
-		oneOf("codec", s.Codec, Codecs()),
-		oneOf("payload", s.Payload, Payloads()),
-		oneOf("not_finite", s.NotFinite, NotFinites()),
+		oneOf("mode", s.Mode, Modes()...),
+		oneOf("codec", s.Codec, "none", "s2", "zstd", "gzip"),
+		oneOf("payload", s.Payload, PayloadFloat32, PayloadFloat16, PayloadBFloat16, PayloadInt8),
+		oneOf("not_finite", s.NotFinite, NotFiniteRefuse, NotFiniteSkip, NotFiniteClip),
 		s.checkWeighting(),
 		s.checkModeFields(),
 		s.checkCollective(),
@@ -28,7 +28,7 @@ func (s Strategy) Validate() error {
 	)
 }
 
-func oneOf[T ~string](field string, value T, names []T) error {
+func oneOf[T ~string](field string, value T, names ...T) error {
 	if slices.Contains(names, value) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (s Strategy) checkWeighting() error {
 		return fmt.Errorf("strategy: weighting is %q, but mode %s has no rounds to weigh; leave it out", s.Weighting,
 			s.Mode)
 	}
-	return oneOf("weighting", s.Weighting, Weightings())
+	return oneOf("weighting", s.Weighting, WeightSamples, WeightEqual, WeightPushes)
 }
 
 // modeField is a number that only some modes obey.
@@ -82,10 +82,10 @@ func (s Strategy) modeFields() []modeField {
 func (s Strategy) checkModeFields() error {
 	var errs []error
 	if s.Merge != "" {
-		errs = append(errs, oneOf("merge", s.Merge, Merges()))
+		errs = append(errs, oneOf("merge", s.Merge, MergeMean, MergeSum))
 	}
 	if s.GeoRest != "" {
-		errs = append(errs, oneOf("geo_rest", s.GeoRest, GeoRests()))
+		errs = append(errs, oneOf("geo_rest", s.GeoRest, GeoRestSend, GeoRestKeep))
 	}
 	if s.Mode == ModeGeo && s.Payload != PayloadFloat32 {
 		errs = append(errs, fmt.Errorf("strategy: payload is %q, but mode geo exchanges differences of weights, "+

@@ -150,7 +150,7 @@ func (c *Options) Register(fs *flag.FlagSet) {
 	fs.StringVar(&c.amend, "strategy", "", `more of the strategy, as JSON: {"worker_timeout": "10s"}`)
 	fs.StringVar(&c.placement, "placement", "RoundRobin", "RoundRobin, HashName, Balanced or a policy "+
 		"of the program")
-	fs.StringVar(&c.codec, "codec", "none", strings.Join(strategy.Codecs(), ", "))
+	fs.StringVar(&c.codec, "codec", "none", "none, s2, zstd or gzip")
 	fs.StringVar(&c.payload, "payload", "float32", "format of pushed gradients: float32, float16, bfloat16 or int8")
 	fs.Uint64Var(&c.Seed, "seed", c.Seed, "seed of the order of data and of first weights")
 	fs.IntVar(&c.Epochs, "epochs", c.Epochs, "passes over the training data; left out where the program "+

@@ -27,12 +27,15 @@ type policies struct {
 	weighting strategy.Weighting
 }
 
+// weightings are all.
+var weightings = []strategy.Weighting{strategy.WeightSamples, strategy.WeightEqual, strategy.WeightPushes}
+
 func drawPolicies(r *rand.Rand) policies {
 	rules := []optimizer.Rule{optimizer.SGD{LR: 1}, optimizer.Adagrad{LR: 1}, optimizer.ClipByValue{Rule: optimizer.SGD{LR: 1}, Max: 0.5},
 		optimizer.ClipByNorm{Rule: optimizer.SGD{LR: 1}, Norm: 1}, optimizer.ClipByGlobalNorm{Rule: optimizer.Adagrad{LR: 1}, Norm: 1}}
-	return policies{k: r.IntN(4), sum: half(r), notFinite: pick(r, strategy.NotFinites()), rule: pick(r, rules), byNorm: half(r),
-		merge:  strategy.Strategy{Mode: strategy.ModeAsync, Merge: pick(r, append(strategy.Merges(), ""))},
-		merged: 1 + r.IntN(3), workers: 1 + r.IntN(3), weighting: pick(r, strategy.Weightings())}
+	return policies{k: r.IntN(4), sum: half(r), notFinite: pick(r, []strategy.NotFinite{strategy.NotFiniteRefuse, strategy.NotFiniteSkip, strategy.NotFiniteClip}), rule: pick(r, rules), byNorm: half(r),
+		merge:  strategy.Strategy{Mode: strategy.ModeAsync, Merge: pick(r, []strategy.Merge{strategy.MergeMean, strategy.MergeSum, ""})},
+		merged: 1 + r.IntN(3), workers: 1 + r.IntN(3), weighting: pick(r, weightings)}
 }
 
 func half(r *rand.Rand) bool { return r.IntN(2) == 0 }

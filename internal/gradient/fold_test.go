@@ -66,7 +66,7 @@ func TestFoldAgainstMap(t *testing.T) {
 	var f Folder
 	rapid.Check(t, func(t *rapid.T) {
 		dim := rapid.IntRange(1, 9).Draw(t, "dim")
-		weighting := rapid.SampledFrom(strategy.Weightings()).Draw(t, "weighting")
+		weighting := rapid.SampledFrom(weightings).Draw(t, "weighting")
 		members := make([]Rows, rapid.IntRange(1, 4).Draw(t, "members"))
 		samples := make([]int, len(members))
 		for m := range members {

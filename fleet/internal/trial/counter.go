@@ -157,7 +157,7 @@ func AllAre(values []float32, want float32) error {
 
 // CounterFor returns a counter with a few weights, or with enough for several of a strategy's small frames.
 func CounterFor(s strategy.Strategy) *Counter {
-	if most := s.WithDefaults().MaxFrame; most < strategy.DefaultMaxFrame {
+	if most := s.WithDefaults().MaxFrame; most < 64<<20 {
 		return NewCounter(most / 2)
 	}
 	return NewCounter(5)

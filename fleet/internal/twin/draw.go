@@ -301,7 +301,7 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 		s = strategy.Geo(1 + d.IntN(4))
 	}
 	if s.Mode == strategy.ModeSync && often(d.Rand, 3) {
-		s.Weighting = pick(d.Rand, strategy.Weightings()...)
+		s.Weighting = pick(d.Rand, strategy.WeightSamples, strategy.WeightEqual, strategy.WeightPushes)
 	}
 	if d.p.Net.Bad > 0 {
 		s.NotFinite = pick(d.Rand, strategy.NotFiniteSkip, strategy.NotFiniteSkip, strategy.NotFiniteClip)
@@ -339,7 +339,7 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 		s.SmallBlocks, s.MinBlockSize, s.NoSlice = true, d.block, false
 	}
 	if s.Mode == strategy.ModeSync && often(d.Rand, 5) {
-		s.Codec = pick(d.Rand, strategy.Codecs()...)
+		s.Codec = pick(d.Rand, "none", "s2", "zstd", "gzip")
 	}
 	if often(d.Rand, 6) {
 		s.MaxFrame = 4096

@@ -418,7 +418,7 @@ func (r *run) remains(ctx context.Context, i int, l Leg) error {
 
 // kept says whether checkpoints are left that were to go.
 func (r *run) kept(i int, l Leg) error {
-	const most = strategy.DefaultKeep
+	const most = 2 // Recovery.Keep
 	all, err := r.files(r.recovery(i), "*/manifest.json")
 	if l.Strategy.Recovery.Deltas == 0 && len(all) > most {
 		err = errors.Join(err, fmt.Errorf("%d checkpoints are left of the last %d: %v", len(all), most, all))
