@@ -61,7 +61,7 @@ func (f *Fleet) Position() Position {
 	return positionOf(f.job.backend.Reading().Now())
 }
 
-// Made implements [optimizer.Counter].
+// Made is an optional method of [optimizer.Trainer].
 func (t trainer) Made(thread, threads int) (worker int, number uint64) {
 	j, err := t.f.workerCall("training")
 	if err != nil {
@@ -70,7 +70,7 @@ func (t trainer) Made(thread, threads int) (worker int, number uint64) {
 	return t.f.id.Index, j.backend.Reading().Steps(thread, threads)
 }
 
-// Passed implements [optimizer.Resumer].
+// Passed is an optional method of [optimizer.Trainer].
 func (t trainer) Passed(thread, threads, samples int) bool {
 	j, err := t.f.workerCall("training")
 	return err == nil && j.backend.Reading().Passed(thread, threads, samples)

@@ -37,13 +37,13 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 		trains: func() error { return t.f.saving.trains(j) }, meter: &t.f.meter}, nil
 }
 
-// Looks implements [optimizer.Looker].
+// Looks is an optional method of [optimizer.Trainer].
 func (t trainer) Looks() bool {
 	j, err := t.f.workerCall("training")
 	if err != nil {
 		return false
 	}
-	l, is := j.backend.(optimizer.Looker)
+	l, is := j.backend.(interface{ Looks() bool })
 	return is && l.Looks()
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // A node with one element is an objective.
-var _ optimizer.CheckedObjective = (*Node)(nil)
+var _ optimizer.Objective = (*Node)(nil)
 
 // Params implements [optimizer.Objective]: the parameters that the node is computed from, in order of construction.
 func (n *Node) Params() []*optimizer.Param {
@@ -31,9 +31,9 @@ func (n *Node) Bind(t optimizer.Trainer) {
 	n.graph.objective, n.graph.trainer, n.graph.turns = n, t, nil
 }
 
-// Minimizable implements [optimizer.CheckedObjective]: it returns the graph's first mistake, or why this node is not a
-// loss, or that its graph is minimised already. A second trainer would take over its executors, and the first would
-// train nothing.
+// Minimizable is an optional method of [optimizer.Objective]: it returns the graph's first mistake, or why this node is
+// not a loss, or that its graph is minimised already. A second trainer would take over its executors, and the first
+// would train nothing.
 func (n *Node) Minimizable() error {
 	if err := n.minimizable(); err != nil {
 		return err

@@ -44,7 +44,7 @@ func (e *engine) openSession(objective *Node, trainer optimizer.Trainer) error {
 		e.giveBack()
 		return err
 	}
-	l, is := trainer.(optimizer.Looker)
+	l, is := trainer.(interface{ Looks() bool })
 	e.session, e.minimised, e.looks = s, own, is && l.Looks()
 	e.openTables(params)
 	return nil
@@ -222,7 +222,7 @@ func (g *Graph) turn(thread, threads int) turn {
 func (g *Graph) begun(thread, threads int) turn {
 	last := turn{thread: thread}
 	_, trainer := g.bound()
-	if c, ok := trainer.(optimizer.Counter); ok {
+	if c, ok := trainer.(interface{ Made(_, _ int) (int, uint64) }); ok {
 		last.worker, last.number = c.Made(thread, threads)
 	}
 	g.mu.Lock()

@@ -154,7 +154,7 @@ func (s *idSet) reset() { s.ids, s.unique, s.inverse, s.taken = s.ids[:0], nil, 
 
 func (s *idSet) finish() { s.unique, s.inverse = kernels.Unique(s.ids, &s.uniquer) }
 
-// looking reads the rows that a training step looks up beside its loss, if its trainer is no [optimizer.Looker]: in a
+// looking reads the rows that a training step looks up beside its loss, if its [optimizer.Trainer] does not: in a
 // session of its own that only evaluates. The training session works as it would without them.
 type looking struct {
 	session optimizer.Session

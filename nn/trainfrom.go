@@ -108,7 +108,7 @@ func (e *Executor) TrainFrom(
 type trainLoop struct {
 	exe    *Executor
 	plan   *plan
-	from   optimizer.Resumer // nil if the job does not resume
+	from   interface{ Passed(_, _, _ int) bool } // nil if the job does not resume
 	report *report
 	after  func(context.Context, TrainResult) error // called after each step, nil for none
 	began  time.Time
@@ -124,7 +124,7 @@ func (l *trainLoop) prepare(fetch []*Node) (err error) {
 	if err == nil {
 		l.res.counts = l.plan.counts()
 		_, trainer := l.exe.graph.bound()
-		l.from, _ = trainer.(optimizer.Resumer)
+		l.from, _ = trainer.(interface{ Passed(_, _, _ int) bool })
 	}
 	return err
 }

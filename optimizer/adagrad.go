@@ -23,7 +23,7 @@ func (Adagrad) Name() string { return "adagrad" }
 // StateLen implements [Rule]: one accumulator for each weight.
 func (Adagrad) StateLen(n int) int { return n }
 
-// InitState implements [StateIniter].
+// InitState is an optional method of [Rule].
 func (r Adagrad) InitState(state []float32) { Constant{float32(r.InitialAccumulator)}.Fill(state, 0) }
 
 // LearningRate implements [Rated].

@@ -35,10 +35,10 @@ func (Adam) Name() string { return "adam" }
 // StateLen implements [Rule]: n first moments, then n second moments.
 func (Adam) StateLen(n int) int { return 2 * n }
 
-// Sweeps implements [Sweeper].
+// Sweeps is an optional method of [Rule].
 func (r Adam) Sweeps() bool { return r.Dense }
 
-// Rests implements [Rester]: a row with zero moments is not moved by a zero gradient.
+// Rests is an optional method of [Rule]: a row with zero moments is not moved by a zero gradient.
 func (Adam) Rests(_, state []float32) bool { return allZero(state) }
 
 // LearningRate implements [Rated].

@@ -27,7 +27,7 @@ type assigned struct {
 // Fill implements [Initializer]; if w is longer than the values, the rest is zero.
 func (a assigned) Fill(w []float32, _ uint64) { clear(w[copy(w, *a.values):]) }
 
-// FillRow implements [RowInitializer]; a row beyond the values is zero.
+// FillRow is an optional method of [Initializer]; a row beyond the values is zero.
 func (a assigned) FillRow(w []float32, id uint64) {
 	if id >= uint64(len(*a.values)/len(w)) {
 		clear(w)
@@ -36,7 +36,7 @@ func (a assigned) FillRow(w []float32, id uint64) {
 	copy(w, (*a.values)[int(id)*len(w):])
 }
 
-// Given implements the optional method of [RowInitializer]: later rows are zeros.
+// Given is an optional method of [Initializer]: later rows are zeros.
 func (a assigned) Given(dim int) int { return (len(*a.values) + dim - 1) / dim }
 
 // String returns length and checksum, so that processes can compare their values.

@@ -12,17 +12,10 @@ import (
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
-// A Checker is a rule, a schedule or an initializer that validates its settings.
-type Checker interface {
-	// Check returns nil, or an error that names the setting, its value and the permitted values. [CheckRule] checks
-	// nested rules and schedules.
-	Check() error
-}
-
-// CheckRule returns an error that says what is wrong with a rule, or nil. It runs every [Checker] in it, including
-// nested rules and schedules. It refuses pointers, since they are different types from the rules that trainers know,
-// and processes would compare their addresses; and wrappers in places where they would have no effect. Trainers call it
-// before they train.
+// CheckRule returns an error that says what is wrong with a rule, or nil. It runs the method Check of everything in it,
+// nested rules and schedules included. It refuses pointers, since they are different types from the rules that trainers
+// know, and processes would compare their addresses; and wrappers in places where they would have no effect. Trainers
+// call it before they train.
 func CheckRule(r Rule) error {
 	if r == nil {
 		return errNoRule

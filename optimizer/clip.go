@@ -16,6 +16,8 @@ type GradientClipper interface {
 // A NormClipper is a GradientClipper that depends only on norms and multiplies each variable's gradient by one factor.
 // So gradients may be spread over several processes: each sums the squares of its part, and all scale by the factors of
 // the total sums.
+//
+// It may have a method Spares(p *Param) bool, which names params that neither count in the norm nor are clipped.
 type NormClipper interface {
 	GradientClipper
 	// Factors sets factors[i] to the factor for the gradient of variable i; squares[i] is the sum of that gradient's
@@ -23,14 +25,9 @@ type NormClipper interface {
 	Factors(factors []float32, squares []float64)
 }
 
-// A Sparer is a clip by norm that leaves some params out: they neither count in the norm nor are clipped.
-type Sparer interface {
-	Spares(p *Param) bool
-}
-
 // spares reports whether a clip leaves a param alone; every clip leaves frozen ones alone.
 func spares(c GradientClipper, p *Param) bool {
-	s, ok := c.(Sparer)
+	s, ok := c.(interface{ Spares(p *Param) bool })
 	return p.Frozen || ok && s.Spares(p)
 }
 
@@ -87,10 +84,10 @@ func (c ClipByNorm) Unwrap() Rule { return c.Rule }
 // Unwrap implements [Wrapper].
 func (c ClipByGlobalNorm) Unwrap() Rule { return c.Rule }
 
-// Spares implements [Sparer].
+// Spares is an optional method of [NormClipper].
 func (c ClipByNorm) Spares(p *Param) bool { return slices.Contains(c.Except, p.Name) }
 
-// Spares implements [Sparer].
+// Spares is an optional method of [NormClipper].
 func (c ClipByGlobalNorm) Spares(p *Param) bool { return slices.Contains(c.Except, p.Name) }
 
 func (c ClipByNorm) paramNames() []string       { return c.Except }

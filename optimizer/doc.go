@@ -73,8 +73,7 @@ package optimizer
 //
 // Rules and their properties:
 //
-//	rule.go      Rule, its State, and Sweeper
-//	slots.go     optional interfaces: initial and resting state, whole variables, randomness
+//	rule.go      Rule and its State
 //	inertia.go   momentum, as servers need it for predictions
 //	rated.go     rules whose rate a job changes
 //	check.go     errors in a rule or in params

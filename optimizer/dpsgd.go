@@ -32,10 +32,10 @@ func (DPSGD) Name() string { return "dpsgd" }
 // StateLen implements [Rule]: DPSGD keeps nothing.
 func (DPSGD) StateLen(int) int { return 0 }
 
-// WholeVariable implements [WholeVariable].
+// WholeVariable is an optional method of [Rule].
 func (DPSGD) WholeVariable() bool { return true }
 
-// Random implements [Random].
+// Random is an optional method of [Rule].
 func (DPSGD) Random() bool { return true }
 
 // LearningRate implements [Rated].

@@ -7,17 +7,13 @@ import "math"
 // when it is created again after it was dropped. Implementations are plain comparable structs: their types and fields
 // are part of the fingerprint that servers and workers compare. As in a [Rule], pointers are refused, and a field added
 // later must have no effect at zero.
+//
+// An initializer of rows by id, for example read from a file, has a method FillRow(w []float32, id uint64), which sets
+// w to row id of an embedding. Every process of a job must have the same values. If it has values only for the first
+// ids and zeros for all others, it may have a method Given(dim int) int that returns their number; a saved model then
+// contains only that many.
 type Initializer interface {
 	Fill(w []float32, key uint64)
-}
-
-// A RowInitializer has initial values of rows by id, for example read from a file. Every process of a job must have the
-// same values. If it has values only for the first ids and zeros for all others, it may have a method Given(dim int)
-// int that returns their number; a saved model then contains only that many.
-type RowInitializer interface {
-	Initializer
-	// FillRow sets w to row id of an embedding.
-	FillRow(w []float32, id uint64)
 }
 
 // Key returns the random stream of the param with this name under this seed.

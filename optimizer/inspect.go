@@ -58,13 +58,13 @@ func isPart(t reflect.Type) bool {
 	return t == reflect.TypeFor[Rule]() || t == reflect.TypeFor[lr.Schedule]() || t == reflect.TypeFor[Initializer]()
 }
 
-// askCheck returns the result of Check, for a Checker or a rule of this package.
+// askCheck returns the result of Check, of a value that has one, or of a rule of this package.
 func askCheck(v reflect.Value) error {
 	if !v.IsValid() || !v.CanInterface() {
 		return nil
 	}
 	switch c := v.Interface().(type) {
-	case Checker:
+	case interface{ Check() error }:
 		return c.Check()
 	case interface{ check() error }:
 		return c.check()
@@ -87,7 +87,7 @@ func inspectStruct(v reflect.Value, in bool) error {
 	return errors.Join(errs...)
 }
 
-// inspectPart is inspect for a field or an element, which may be a Checker without an interface around it.
+// inspectPart is inspect for a field or an element, which may have a Check without an interface around it.
 func inspectPart(v reflect.Value, in bool) error {
 	if v.Kind() != reflect.Interface {
 		if err := askCheck(v); err != nil {

@@ -34,7 +34,7 @@ func (Lamb) Name() string { return "lamb" }
 // StateLen implements [Rule]: n first moments, then n second moments.
 func (Lamb) StateLen(n int) int { return 2 * n }
 
-// WholeVariable implements [WholeVariable].
+// WholeVariable is an optional method of [Rule].
 func (Lamb) WholeVariable() bool { return true }
 
 // LearningRate implements [Rated].

@@ -32,7 +32,7 @@ func (Lars) Name() string { return "lars_momentum" }
 // StateLen implements [Rule]: n velocities.
 func (Lars) StateLen(n int) int { return n }
 
-// WholeVariable implements [WholeVariable].
+// WholeVariable is an optional method of [Rule].
 func (Lars) WholeVariable() bool { return true }
 
 // LearningRate implements [Rated].

@@ -8,6 +8,25 @@ import (
 	"slices"
 )
 
+// A Wrapper is a rule around another rule, such as one that clips gradients first.
+type Wrapper interface {
+	Unwrap() Rule
+}
+
+// find returns the first of a rule and the rules inside it that implements T.
+func find[T any](r Rule) (power T, ok bool) {
+	for {
+		if power, ok = r.(T); ok {
+			return power, true
+		}
+		w, wraps := r.(Wrapper)
+		if !wraps {
+			return power, false
+		}
+		r = w.Unwrap()
+	}
+}
+
 var errNoRule = errors.New("optimizer: missing update rule: give one, such as optimizer.SGD{LR: 0.1}")
 
 // checkNesting returns an error for nested rules in an order in which one of them would have no effect, or another one

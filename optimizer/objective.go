@@ -6,6 +6,8 @@ import (
 )
 
 // Objective is a function to minimise. A loss node of package nn is one; with your own autograd you implement another.
+// It may have a method Minimizable() error, which returns nil or what is wrong with it; Minimize then returns that
+// error on every role.
 type Objective interface {
 	// Params lists every variable behind the objective, in a fixed order that is the same in every process of a job.
 	Params() []*Param
@@ -13,14 +15,20 @@ type Objective interface {
 	Bind(Trainer)
 }
 
-// A CheckedObjective can report why it can't be minimised; Minimize then returns that error on every role.
-type CheckedObjective interface {
-	Objective
-	// Minimizable returns nil, or an error that names the objective and what is wrong with it.
-	Minimizable() error
-}
-
 // Trainer keeps the weights of an objective: on servers, or in the same process.
+//
+// A trainer may have further methods:
+//
+//	Passed(thread, threads, samples int) bool
+//		whether the weights already contain the next batch of the thread, which has that many samples, in a job that
+//		resumes in the middle of an epoch: a training loop calls it for each batch, in order, and skips those
+//	Made(thread, threads int) (worker int, number uint64)
+//		the index of this worker, and the Number of the last step that a thread has made, for a new thread the largest
+//		of any: what an objective draws at random in a step, such as what it drops, it draws by worker, thread and
+//		[Step].Number, so that no two steps of a job draw the same
+//	Looks() bool
+//		whether its sessions read additional rows together with a step's, so that Begin fills Step.Beside; otherwise the
+//		objective reads these rows in a separate session for evaluation
 type Trainer interface {
 	// Open starts a session for one training thread. params are the thread's own arrays: the objective's params, or
 	// copies with the same names and shapes (a second thread has its own W and G).
@@ -28,30 +36,6 @@ type Trainer interface {
 	// EndEpoch says that this worker has no more batches in this epoch. In sync mode the others go on without it until
 	// all have ended the epoch.
 	EndEpoch(ctx context.Context) error
-}
-
-// A Resumer is a trainer whose job may resume in the middle of an epoch, with weights that already contain its first
-// batches.
-type Resumer interface {
-	// Passed says whether the weights already contain the next batch of the thread, which has the given number of
-	// samples. A training loop calls it for each batch of an epoch, in order, and skips batches for which it is true.
-	Passed(thread, threads, samples int) bool
-}
-
-// A Counter is a trainer that knows how many steps the job made before this process began. What an objective draws at
-// random in a step, such as what it drops, it draws by worker, thread and [Step].Number, so that no two steps of a job
-// draw the same.
-type Counter interface {
-	// Made returns the index of this worker, and the Number of the last step that a thread has made; for a new thread,
-	// the largest Number of any.
-	Made(thread, threads int) (worker int, number uint64)
-}
-
-// A Looker is a trainer whose sessions read additional rows together with a step's: Begin fills Step.Beside. If Looks
-// is false, or the trainer is no Looker, the objective reads these rows in a separate session for evaluation.
-type Looker interface {
-	// Looks says whether the trainer's sessions do so.
-	Looks() bool
 }
 
 // Session is one thread's training: Begin and End alternate, Begin first. After an error of either, the session can't
@@ -78,12 +62,12 @@ type Step struct {
 	// single thread. Positions in the data are counted by thread.
 	Thread, Threads int
 	// Number counts the training steps of the thread in the job, including this one and across restarts. A trainer
-	// keeps it together with the thread's position in its data, and returns it as a [Counter]. 0 means not counted.
+	// keeps it together with the thread's position in its data, and returns it from Made. 0 means not counted.
 	Number uint64
 	// Rows has one entry for each embedding that the objective uses, in the order of Params.
 	Rows []Rows
 	// Beside are rows that a training step reads without creating or training them, for outputs other than its loss:
-	// nil, or one entry for each of Rows with only IDs, W and Next set. Only sessions of a [Looker] fill them.
+	// nil, or one entry for each of Rows with only IDs, W and Next set. Only a [Trainer] that Looks fills them.
 	Beside []Rows
 	// Settle, if not nil, hands the trainer what the step has computed beside gradients, such as the averages of batch
 	// norm. A session whose threads wait for each other in End calls it for all threads before any goes on, so that a

@@ -80,7 +80,7 @@ func (p *Param) First(w []float32) {
 
 // InitRow sets w, one row of an embedding, to the initial values of that id.
 func (p *Param) InitRow(w []float32, id uint64) {
-	if r, ok := p.Init.(RowInitializer); ok {
+	if r, ok := p.Init.(interface{ FillRow(w []float32, id uint64) }); ok {
 		r.FillRow(w, id)
 		return
 	}

@@ -10,6 +10,34 @@ package optimizer
 // fingerprint that servers and workers compare: a field that a later version of a rule adds must do nothing at zero.
 // They are given by value, and [CheckRule] refuses pointers and functions in them unless a String method prints for
 // them. Package optimizertest holds a rule to all this.
+//
+// The state of n weights is laid out as slots: all n values of the first (Adam's first moments), then all n of the
+// second, and so on. StateLen(n) is then a multiple of n, and a block of weights is cut in each slot at the same
+// places. A rule with a StateLen that is no multiple of n (one number shared by a whole row) can't be cut; it serves
+// rows only.
+//
+// A rule may have further methods, besides [Rated]'s. Where it lacks one, the rule that its Unwrap returns is asked
+// ([Wrapper]); methods that return a bool say whether this configuration of the rule does so:
+//
+//	Check() error
+//		what is wrong with its settings, with their values and what is permitted; schedules and initializers may have it
+//	InitState(state []float32)
+//		sets the state of a slice before its first update, where it is not zero
+//	Inertia() float64
+//		the fraction of an update that the next one repeats, at least 0 and below 1: Adam's β₁, the μ of momentum, by
+//		which a server predicts its weights before the next gradients are known
+//	Sweeps() bool
+//		rows move in steps that don't touch them (moments decay and pull the weight along), as with the original's Adam
+//		without lazy_mode: tables replay these steps, with zero gradients, before a row is next read or written
+//	Rests(w, state []float32) bool
+//		with Sweeps, and not asked of a rule inside another: steps with a zero gradient will never change the slice again, so
+//		that a row that was not touched for a million steps is brought up to date at once
+//	WholeVariable() bool
+//		it needs its slice as a whole, for example to take norms as LARS and LAMB do: placement keeps its variables in
+//		one piece; each row of an embedding counts as one
+//	Random() bool
+//		it uses random numbers, so that two processes with the same gradients arrive at different weights: it needs
+//		servers, or a process alone; collective jobs refuse it
 type Rule interface {
 	// Name is the rule's name in the original, in lower case: "sgd", "adam".
 	Name() string
@@ -50,13 +78,4 @@ func (s *State) Buffer(n int) []float32 {
 		s.buffer = make([]float32, n)
 	}
 	return s.buffer[:n]
-}
-
-// A Sweeper is a rule whose rows move in steps that don't touch them (moments decay and pull the weight along), as the
-// original's Adam without lazy_mode does. Tables replay the missed steps, each an update with a zero gradient, before a
-// row is next read or written.
-type Sweeper interface {
-	Rule
-	// Sweeps says whether this configuration of the rule does so.
-	Sweeps() bool
 }

@@ -30,10 +30,10 @@ func (SparseSharedAdam) Name() string { return "sparse_shared_adam" }
 // StateLen implements [Rule]: the two moments, and the powers of β₁ and β₂ for the next update.
 func (SparseSharedAdam) StateLen(int) int { return 4 }
 
-// WholeVariable implements [WholeVariable].
+// WholeVariable is an optional method of [Rule].
 func (SparseSharedAdam) WholeVariable() bool { return true }
 
-// InitState implements [StateIniter]: the powers begin at β.
+// InitState is an optional method of [Rule]: the powers begin at β.
 func (r SparseSharedAdam) InitState(state []float32) { r.alone().InitState(state) }
 
 // alone is the rule with the same settings and separate moments for each weight.

@@ -29,10 +29,10 @@ func (SparseAdam) Name() string { return "sparse_adam" }
 // StateLen implements [Rule]: n first moments, n second moments, and the powers of β₁ and β₂ for the next update.
 func (SparseAdam) StateLen(n int) int { return 2*n + 2 }
 
-// WholeVariable implements [WholeVariable].
+// WholeVariable is an optional method of [Rule].
 func (SparseAdam) WholeVariable() bool { return true }
 
-// InitState implements [StateIniter]: the powers begin at β.
+// InitState is an optional method of [Rule]: the powers begin at β.
 func (r SparseAdam) InitState(state []float32) {
 	clear(state)
 	powers := state[len(state)-2:]

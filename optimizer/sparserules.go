@@ -84,7 +84,7 @@ func (SparseAdagrad) Name() string { return "sparse_adagrad" }
 // StateLen implements [Rule]: one number for a row.
 func (SparseAdagrad) StateLen(int) int { return 1 }
 
-// WholeVariable implements [WholeVariable].
+// WholeVariable is an optional method of [Rule].
 func (SparseAdagrad) WholeVariable() bool { return true }
 
 // LearningRate implements [Rated].

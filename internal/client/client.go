@@ -304,7 +304,7 @@ func (c *Client) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	return c.sessions.Open(params)
 }
 
-// Looks implements [optimizer.Looker].
+// Looks is an optional method of [optimizer.Trainer].
 func (c *Client) Looks() bool { return c.sessions.Looks() }
 
 // EndEpoch implements [optimizer.Trainer].

@@ -20,6 +20,6 @@ func ClipGradients(r optimizer.Rule, params []*optimizer.Param, rows []optimizer
 
 // Spares reports whether a clip leaves a param alone; every clip leaves frozen ones alone.
 func Spares(c optimizer.GradientClipper, p *optimizer.Param) bool {
-	s, ok := c.(optimizer.Sparer)
+	s, ok := c.(interface{ Spares(p *optimizer.Param) bool })
 	return p.Frozen || ok && s.Spares(p)
 }

@@ -12,7 +12,7 @@ func CheckObjective(o optimizer.Objective) error {
 	if o == nil {
 		return errors.New("optimizer: nothing to minimise: the objective is nil")
 	}
-	if c, ok := o.(optimizer.CheckedObjective); ok {
+	if c, ok := o.(interface{ Minimizable() error }); ok {
 		return c.Minimizable()
 	}
 	if e, ok := o.(interface{ Err() error }); ok {

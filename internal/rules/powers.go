@@ -9,7 +9,7 @@ import (
 
 // InertiaOf returns the inertia of a rule, which may be wrapped; 0 for a rule without momentum.
 func InertiaOf(r optimizer.Rule) float64 {
-	if i, ok := find[optimizer.Inertial](r); ok {
+	if i, ok := find[interface{ Inertia() float64 }](r); ok {
 		return i.Inertia()
 	}
 	return 0
@@ -17,7 +17,7 @@ func InertiaOf(r optimizer.Rule) float64 {
 
 // InitState sets state to its value before the rule's first update: by the rule's InitState, or zeros without one.
 func InitState(r optimizer.Rule, state []float32) {
-	if s, ok := find[optimizer.StateIniter](r); ok {
+	if s, ok := find[interface{ InitState(state []float32) }](r); ok {
 		s.InitState(state)
 		return
 	}
@@ -64,19 +64,19 @@ func Largest(r optimizer.Rule) float32 {
 
 // Sweeps reports whether the rule moves rows also in steps that don't use them.
 func Sweeps(r optimizer.Rule) bool {
-	s, ok := find[optimizer.Sweeper](r)
+	s, ok := find[interface{ Sweeps() bool }](r)
 	return ok && s.Sweeps()
 }
 
 // NeedsWhole reports whether the rule's variables must not be cut.
 func NeedsWhole(r optimizer.Rule) bool {
-	w, ok := find[optimizer.WholeVariable](r)
+	w, ok := find[interface{ WholeVariable() bool }](r)
 	return ok && w.WholeVariable()
 }
 
 // IsRandom reports whether the rule's updates differ from one process to another.
 func IsRandom(r optimizer.Rule) bool {
-	x, ok := find[optimizer.Random](r)
+	x, ok := find[interface{ Random() bool }](r)
 	return ok && x.Random()
 }
 

@@ -45,7 +45,8 @@ func sameParams(want, got []*optimizer.Param) error {
 	return nil
 }
 
-// Looks implements [optimizer.Looker]. It is false for a worker with a copy of the model, where all lookups are local.
+// Looks is an optional method of [optimizer.Trainer]. It is false for a worker with a copy of the
+// model, where all lookups are local.
 func (w *Worker) Looks() bool { return !w.mode.Copies }
 
 // opened is a session that becomes one of its mode at its first training step. It belongs to one thread, and needs no

@@ -15,15 +15,16 @@ type kind struct {
 	param  *optimizer.Param
 	rule   optimizer.Rule
 	sweeps bool
-	rester optimizer.Rester // nil if the rule has no rest
-	steps  *progress        // of the store's updates; nil for a table without a store, whose updates follow each other
-	seed   uint64           // of the hash, so that nobody can choose ids that collide
+	// rester is nil if the rule has no rest.
+	rester interface{ Rests(w, state []float32) bool }
+	steps  *progress // of the store's updates; nil for a table without a store, whose updates follow each other
+	seed   uint64    // of the hash, so that nobody can choose ids that collide
 }
 
 func newKind(p *optimizer.Param, rule optimizer.Rule, numbered bool) kind {
 	k := kind{layout: newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry), numbered), param: p, rule: rule,
 		sweeps: rules.Sweeps(rule), seed: rand.Uint64()}
-	k.rester, _ = rule.(optimizer.Rester)
+	k.rester, _ = rule.(interface{ Rests(w, state []float32) bool })
 	return k
 }
 

@@ -25,7 +25,7 @@ func newNaive(p *optimizer.Param, rule optimizer.Rule) *naive {
 }
 
 func (n *naive) sweeps() bool {
-	s, ok := n.rule.(optimizer.Sweeper)
+	s, ok := n.rule.(interface{ Sweeps() bool })
 	return ok && s.Sweeps()
 }
 

@@ -54,7 +54,7 @@ func Run(t *testing.T, rule optimizer.Rule, e Exam) {
 	if _, ok := rule.(optimizer.Rated); ok {
 		t.Run("rate", func(t *testing.T) { e.rate(t, rule) })
 	}
-	if r, ok := rule.(optimizer.Rester); ok {
+	if r, ok := rule.(rester); ok {
 		t.Run("rests", func(t *testing.T) { e.rests(t, rule, r) })
 	}
 }
@@ -242,8 +242,10 @@ func (e Exam) nan(t *testing.T, rule optimizer.Rule) {
 	}
 }
 
-// rests checks the promise of a Rester: a resting slice doesn't move under zero gradients.
-func (e Exam) rests(t *testing.T, rule optimizer.Rule, r optimizer.Rester) {
+type rester interface{ Rests(w, state []float32) bool }
+
+// rests checks the promise of Rests: a resting slice doesn't move under zero gradients.
+func (e Exam) rests(t *testing.T, rule optimizer.Rule, r rester) {
 	s := newSlice(rule, random(rand.New(rand.NewPCG(8, 8)), size))
 	if !r.Rests(s.w, s.state) {
 		t.Fatal("a slice that was never updated doesn't rest")
