@@ -19,7 +19,7 @@ func (d *Dataset) Batches(size int) iter.Seq2[Batch, error] {
 }
 
 // BatchesContext is [Dataset.Batches] with a context. When ctx ends, the pass ends with an error that wraps the cause,
-// even while it waits for a file that is a pipe, for a pipe command, or for your own [ContextSource].
+// even while it waits for a file that is a pipe, for a pipe command, or for your own [Source].
 func (d *Dataset) BatchesContext(ctx context.Context, size int) iter.Seq2[Batch, error] {
 	if size < 1 {
 		d = d.fail("Batches(%d): want 1 row or more in a batch", size)

@@ -195,7 +195,7 @@ func sharded(s Source, index, workers int) (mine Source, ok bool) {
 		}
 		return mine, ok
 	}
-	if s, ok := s.(Sharder); ok {
+	if s, ok := s.(interface{ Shard(_, _ int) Source }); ok {
 		return s.Shard(index, workers), true
 	}
 	return nil, false

@@ -60,7 +60,7 @@ func columnNames(columns []Column) string {
 func (d *Decoder) Decode(text []byte) (Batch, error) {
 	d.slot.table.Reset()
 	d.open(text)
-	_, wantsHeader := d.rows.parser.(HeaderParser)
+	_, wantsHeader := d.rows.parser.(headerParser)
 	for {
 		line, err := d.rows.row()
 		switch {
@@ -112,7 +112,7 @@ func (d *Decoder) head(line []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := p.(HeaderParser).ParseHeader(line); err != nil {
+	if err := p.(headerParser).ParseHeader(line); err != nil {
 		return err
 	}
 	d.rows.parser, d.header = p, append(d.header[:0], line...)

@@ -30,7 +30,7 @@ type Files struct {
 	// OnBad, if set, is called for every skipped line, on the reading goroutine; nothing is logged then.
 	OnBad func(*LineError)
 	// Threads is how many goroutines parse lines. 0 means the number of cores (GOMAXPROCS) while rows in a format of
-	// this package or a [LinewiseFormat] are loaded into memory, and 1 otherwise, since a training loop runs at the
+	// this package or that are Linewise are loaded into memory, and 1 otherwise, since a training loop runs at the
 	// same time. More than 1 needs a format whose parsers treat every line independently. The order of rows is the
 	// order of lines in any case.
 	Threads int

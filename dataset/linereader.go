@@ -127,7 +127,7 @@ func (r *lineReader) nextFile() error {
 	}
 	r.missed.add(r.parser)
 	r.file, r.lines, r.parser = f, newLines(f), parser
-	header, ok := parser.(HeaderParser)
+	header, ok := parser.(headerParser)
 	if !ok {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (f *Files) newParser(h *head) (Parser, error) {
 	if err != nil || h.header == nil {
 		return p, err
 	}
-	return p, p.(HeaderParser).ParseHeader(h.header)
+	return p, p.(headerParser).ParseHeader(h.header)
 }
 
 // place adds the place of an error.

@@ -6,7 +6,7 @@ import (
 )
 
 // Prefetch makes up to n batches ahead of the loop, on a goroutine that ends with the loop. When the loop breaks, it
-// waits for the current Read; a Read of files or a [ContextSource] that waits for data is cancelled. 0, the default,
+// waits for the current Read; a Read of files, or of an OpenContext, that waits for data is cancelled. 0, the default,
 // makes each batch on demand.
 func (d *Dataset) Prefetch(n int) *Dataset {
 	if n < 0 {

@@ -6,6 +6,15 @@ import (
 )
 
 // Source is a source of rows: files, a generator, or your own reader. [New] makes a [Dataset] of it.
+//
+// It may have further methods:
+//
+//	OpenContext(ctx context.Context, epoch int) (Reader, error)
+//		is called in place of Open, with the context of [Dataset.BatchesContext] or [Dataset.Load], or of a loop, which
+//		ends with the loop: soon after it ends, a Read returns an error that wraps its cause
+//	Shard(index, workers int) Source
+//		the source with only the records whose number, from 0, modulo workers is index, each of which is a row, at less
+//		cost than reading those of other workers
 type Source interface {
 	// Columns describes the rows. It is the same at every call.
 	Columns() []Column
@@ -14,17 +23,11 @@ type Source interface {
 	Open(epoch int) (Reader, error)
 }
 
-// ContextSource is a source whose passes end with a context, even while a Read waits for data. [Dataset.BatchesContext]
-// and [Dataset.Load] pass their contexts. The context of a loop ends with the loop.
-type ContextSource interface {
-	Source
-	// OpenContext is Open with a context: soon after it ends, a Read returns an error that wraps its cause.
-	OpenContext(ctx context.Context, epoch int) (Reader, error)
-}
-
 // open starts a pass that ends with ctx, if the source supports that.
 func open(ctx context.Context, s Source, epoch int) (Reader, error) {
-	if c, ok := s.(ContextSource); ok {
+	if c, ok := s.(interface {
+		OpenContext(ctx context.Context, epoch int) (Reader, error)
+	}); ok {
 		return c.OpenContext(ctx, epoch)
 	}
 	return s.Open(epoch)
@@ -54,12 +57,4 @@ type Indexed interface {
 	Len() int
 	// Gather appends these rows (each in [0, Len)) to t. It may be called from several goroutines.
 	Gather(t *Table, rows []int) error
-}
-
-// Sharder is a source that can skip rows of other workers at less cost than reading them.
-type Sharder interface {
-	Source
-	// Shard returns the same source with only the records whose number, from 0, modulo workers is index. Each record is
-	// a row.
-	Shard(index, workers int) Source
 }

@@ -1,14 +1,11 @@
 package transport
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // bindAddress is the address to which the listener of an endpoint binds: the endpoint itself, unless listen is another
@@ -57,34 +54,4 @@ func bindError(addr string, err error) error {
 			"to listen, such as 0.0.0.0", where, short)
 	}
 	return fmt.Errorf("%s%w", where, short)
-}
-
-const (
-	resolveInterval = 500 * time.Millisecond
-	resolveSayEvery = 3 * time.Second
-)
-
-// ListenWait is t.Listen for an endpoint whose name may not resolve yet, such as that of a pod that has just started:
-// it retries until ctx ends, and logs a warning with the reason every few seconds. Other errors are returned at once.
-func ListenWait(ctx context.Context, t Transport, endpoint string, log *slog.Logger) (Listener, error) {
-	began, said := time.Now(), time.Now()
-	for {
-		l, err := t.Listen(endpoint)
-		var unresolved *net.DNSError
-		if err == nil || !errors.As(err, &unresolved) {
-			return l, err
-		}
-		if time.Since(said) >= resolveSayEvery {
-			said = time.Now()
-			log.Warn("own name does not resolve, still waiting", "endpoint", endpoint,
-				"waited", time.Since(began).Round(time.Second), "why", err)
-		}
-		select {
-		case <-time.After(resolveInterval):
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: waited %v for the name to resolve (FLEET_LISTEN can name an address to listen "+
-				"on): %w", err,
-				time.Since(began).Round(time.Millisecond), context.Cause(ctx))
-		}
-	}
 }

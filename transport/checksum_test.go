@@ -80,7 +80,7 @@ func TestCutMessages(t *testing.T) {
 func TestGuards(t *testing.T) {
 	dir := certificates(t)
 	for _, c := range []struct {
-		t        transport.Guarded
+		t        interface{ Guards(endpoint string) bool }
 		endpoint string
 		want     bool
 	}{

@@ -14,8 +14,8 @@ import (
 // another is refused before it is decoded, except for messages of up to 64 KiB, so that two sides can still report what
 // else they differ in.
 //
-// A message carries a checksum unless t is [Guarded]; a damaged message is refused with [ErrCorrupt] on the receiving
-// side.
+// A message carries a checksum unless t guards the endpoint; a damaged message is refused with [ErrCorrupt] on the
+// receiving side.
 //
 // maxDecoded limits a message before encoding and after decoding, in bytes; 0 means t's limit. It is the only guard
 // against a small message that decodes to a large one. The decoded requests that a listener has not yet answered are
@@ -35,7 +35,7 @@ func pays(encoded, raw int) bool { return encoded < raw/100*95 }
 
 func boundOf(t Transport, maxDecoded int) int {
 	bound := orDefault(maxDecoded, largestRaw)
-	if limited, ok := t.(Limited); ok {
+	if limited, ok := t.(interface{ MessageLimit() int }); ok {
 		bound = min(bound, limited.MessageLimit()-envelopeSize)
 	}
 	return bound
@@ -58,7 +58,7 @@ type compressed struct {
 	complaints complaints
 }
 
-// MessageLimit implements [Limited].
+// MessageLimit is an optional method of [Transport].
 func (z *compressed) MessageLimit() int { return z.limit }
 
 // Stats implements [Metered]: the transport's below, with what happened above it.
@@ -169,7 +169,7 @@ func (l *compressedListener) Serve(h Handler) error {
 	return l.Listener.Serve(func(req []byte, reply *Reply) { l.z.handle(l.Endpoint(), h, nil, req, reply) })
 }
 
-// ServeScreened implements [Screener], where the listener below has it.
+// ServeScreened is what [ServeScreened] calls, where the listener below has it.
 func (l *compressedListener) ServeScreened(h Handler, screen func(first []byte) error) error {
 	handle := func(req []byte, reply *Reply) { l.z.handle(l.Endpoint(), h, screen, req, reply) }
 	return ServeScreened(l.Listener, handle, func(first []byte) error { return l.z.screen(first, screen) })

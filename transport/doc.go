@@ -45,7 +45,7 @@
 // # Damage
 //
 // TLS proves that bytes arrive as they were sent, and memory and the loopback do not change bytes. Everywhere else
-// [Compressed] adds a checksum, CRC-32C, to each message; see [Guarded].
+// [Compressed] adds a checksum, CRC-32C, to each message; see [Transport].
 //
 // # What is counted
 //

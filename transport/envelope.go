@@ -16,8 +16,8 @@ import (
 //	byte 8-11  CRC-32C of bytes 0-7 and the rest as it travels, little-endian
 //	byte 12-15 0, 0, 0, 128; or 0 throughout, and bytes 8-11 too, in a message without checksum
 //
-// A client adds a checksum unless the transport below is [Guarded]; a server answers with one if it was asked with one,
-// or with too little to tell.
+// A client adds a checksum unless the transport below guards the endpoint; a server answers with one if it was asked
+// with one, or with too little to tell.
 type envelope struct {
 	codec, want byte
 	raw         int

@@ -29,7 +29,7 @@ import (
 // With TLS, every TCP connection uses it, loopback too, and the server's certificate must name the host of the endpoint
 // that is called. Unix sockets never do: their file is open to its owner alone. A token is checked wherever it is set.
 type FastHTTP struct {
-	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
+	// MaxMessage bounds a request and an answer, in bytes. 0 means 1 GiB.
 	MaxMessage int
 	// MaxInFlight bounds the bytes of requests over 64 KiB that are in flight to one endpoint, or read and handled by
 	// the listeners. Requests beyond it wait: a call, in its turn, until ctx ends; a request that was sent stays unread
@@ -72,7 +72,7 @@ type FastHTTP struct {
 	// Token is a secret that client and server share.
 	Token string
 	// ReadToken is a secret shared with readers outside the job, which may only read what a server permits
-	// ([ReadListener]). It has at least 16 bytes and differs from Token. With TLS it also needs a Token, since
+	// ([HandleReads]). It has at least 16 bytes and differs from Token. With TLS it also needs a Token, since
 	// certificates alone would give readers the rights of workers. "" means no readers.
 	ReadToken string
 	// Cluster names the job or cluster, so that a process of another one, for example with an outdated list of servers,
@@ -97,8 +97,8 @@ type FastHTTP struct {
 	rooms  rooms  // of calls
 }
 
-// MessageLimit implements [Limited].
-func (f *FastHTTP) MessageLimit() int { return orDefault(f.MaxMessage, DefaultMaxMessage) }
+// MessageLimit is an optional method of [Transport].
+func (f *FastHTTP) MessageLimit() int { return orDefault(f.MaxMessage, defaultMaxMessage) }
 
 // Stats implements [Metered].
 func (f *FastHTTP) Stats() (s Stats) {
@@ -109,7 +109,7 @@ func (f *FastHTTP) Stats() (s Stats) {
 // CloseIdleConnections implements [IdleCloser].
 func (f *FastHTTP) CloseIdleConnections() { f.idle.closeAll() }
 
-// Guards implements [Guarded].
+// Guards is an optional method of [Transport].
 func (f *FastHTTP) Guards(endpoint string) bool {
 	return !f.Checksum && (f.TLS != nil || f.TLSDir != "" || staysHere(endpoint))
 }

@@ -37,7 +37,7 @@ func (l *listener) judge(h *fasthttp.RequestHeader, n int) *refusal {
 	f, limit := l.f, l.f.MessageLimit()
 	reads := isRead(h.RequestURI())
 	if reads {
-		limit = ReadRequest
+		limit = readRequest
 	}
 	switch {
 	case !h.IsPost() || string(h.ContentType()) != contentType ||

@@ -108,7 +108,7 @@ func (l *listener) Serve(h Handler) error {
 	return l.ServeScreened(h, nil)
 }
 
-// ServeScreened implements [Screener].
+// ServeScreened is what [ServeScreened] calls.
 func (l *listener) ServeScreened(h Handler, screen func(first []byte) error) error {
 	l.mu.Lock()
 	again, stopped := l.once, l.stop

@@ -14,7 +14,7 @@ import (
 // are copied, never shared. It starts only one goroutine for each running handler and uses neither clock nor sockets,
 // so it works inside a testing/synctest bubble. The zero value is an empty network.
 type Memory struct {
-	// MaxMessage bounds a request and an answer, in bytes. 0 means DefaultMaxMessage.
+	// MaxMessage bounds a request and an answer, in bytes. 0 means 1 GiB.
 	MaxMessage int
 	// ReadToken is as FastHTTP's, of any length.
 	ReadToken string
@@ -30,8 +30,8 @@ type Memory struct {
 // NewMemory returns an empty network.
 func NewMemory() *Memory { return &Memory{} }
 
-// MessageLimit implements [Limited].
-func (m *Memory) MessageLimit() int { return orDefault(m.MaxMessage, DefaultMaxMessage) }
+// MessageLimit is an optional method of [Transport].
+func (m *Memory) MessageLimit() int { return orDefault(m.MaxMessage, defaultMaxMessage) }
 
 // Stats implements [Metered].
 func (m *Memory) Stats() (s Stats) {
@@ -39,7 +39,7 @@ func (m *Memory) Stats() (s Stats) {
 	return s
 }
 
-// Guards implements [Guarded]: memory does not change messages.
+// Guards is an optional method of [Transport]: memory does not change messages.
 func (m *Memory) Guards(string) bool { return true }
 
 // Listen implements [Transport]. Any name is an endpoint; one that ends in ":0" gets a number of its own.

@@ -22,17 +22,11 @@ type Readable interface {
 	Reader(token string) Transport
 }
 
-// ReadListener is an optional interface of a [Listener] that accepts readers. The listeners of [FastHTTP] and [Memory],
-// and of [Compressed] around them, implement it.
-type ReadListener interface {
-	// HandleReads makes h answer requests of readers, if the transport has a token for them. Call it before Serve;
-	// without it all readers are refused.
-	HandleReads(h Handler)
-}
-
-// HandleReads calls l's method HandleReads, if it has one.
+// HandleReads makes h answer requests of readers, if l has such a method and its transport a token for them. Call it
+// before Serve; without it all readers are refused. The listeners of [FastHTTP] and [Memory], and of [Compressed]
+// around them, have the method.
 func HandleReads(l Listener, h Handler) {
-	if r, ok := l.(ReadListener); ok {
+	if r, ok := l.(interface{ HandleReads(h Handler) }); ok {
 		r.HandleReads(h)
 	}
 }
@@ -40,8 +34,8 @@ func HandleReads(l Listener, h Handler) {
 const (
 	readSuffix = "/read"
 	readPath   = requestPath + readSuffix
-	// ReadRequest is the most bytes of a reader's request.
-	ReadRequest = 64 << 10
+	// readRequest is the most bytes of a reader's request.
+	readRequest = 64 << 10
 	// readPatience is how long a reader has to take an answer.
 	readPatience = time.Second
 	// shortestReadToken is the fewest bytes of a reader's token.
@@ -87,7 +81,7 @@ func (f *FastHTTP) checkReadToken() error {
 	return nil
 }
 
-// HandleReads implements [ReadListener].
+// HandleReads is what [HandleReads] calls.
 func (l *listener) HandleReads(h Handler) { l.reads = h }
 
 // isRead reports whether a path is one of readers, of any version of the protocol.
@@ -121,8 +115,8 @@ func (l *listener) crowdOfReaders() *refusal {
 		"already: come again later", l.readers.Load())}
 }
 
-// HandleReads implements [ReadListener]. What readers send is small, encoded with any codec, and not larger when it is
-// decoded; answers are not encoded.
+// HandleReads is what [HandleReads] calls. What readers send is small, encoded with any codec, and not larger when it
+// is decoded; answers are not encoded.
 func (l *compressedListener) HandleReads(h Handler) {
 	none, _ := codec.ByName("none") // there is one
 	plain := &compressed{t: l.z.t, limit: l.z.limit, codec: none}
@@ -138,7 +132,7 @@ type memoryReader struct {
 // Reader implements [Readable].
 func (m *Memory) Reader(token string) Transport { return memoryReader{m, token} }
 
-// HandleReads implements [ReadListener].
+// HandleReads is what [HandleReads] calls.
 func (l *memoryListener) HandleReads(h Handler) { l.reads = h }
 
 // by returns the handler for a call: the readers' handler if reader is not nil.
@@ -148,8 +142,8 @@ func (l *memoryListener) by(reader *memoryReader, size int) (Handler, error) {
 		return l.handler, nil
 	case l.reads == nil || l.net.ReadToken == "" || reader.token != l.net.ReadToken:
 		return nil, fmt.Errorf("%w: %s", ErrRefused, wrongToken(true))
-	case size > ReadRequest:
-		return nil, oversize("request", size, ReadRequest)
+	case size > readRequest:
+		return nil, oversize("request", size, readRequest)
 	}
 	return l.reads, nil
 }

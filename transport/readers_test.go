@@ -93,7 +93,7 @@ func TestReaders(t *testing.T) {
 						t.Errorf("a worker with the readers' token: %v", err)
 					}
 				}
-				many := strings.Repeat("x", transport.ReadRequest+1)
+				many := strings.Repeat("x", 64<<10+1)
 				if _, err := ask(with(reader(readToken), "none"), endpoint, many); !errors.Is(err, transport.ErrTooLarge) {
 					t.Errorf("a reader asks at length: %v", err)
 				}

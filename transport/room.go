@@ -98,10 +98,7 @@ func crowded(n int, limit int64, start time.Time) string {
 // admit waits until there is room to decode a request to n bytes, as the transport below does for the bytes that it
 // reads.
 func (p *packet) admit(room *budget, n int, below Transport) error {
-	limit, patience := 4*int64(DefaultMaxMessage), time.Minute
-	if limited, ok := below.(Limited); ok {
-		limit = 4 * int64(limited.MessageLimit())
-	}
+	limit, patience := 4*int64(LimitOf(below)), time.Minute
 	if f, ok := below.(*FastHTTP); ok {
 		limit, patience = f.maxInFlight(), f.stallTimeout()
 	}

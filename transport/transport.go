@@ -17,13 +17,21 @@ import (
 //   - A message over the implementation's limit is refused with [ErrTooLarge] on the sending side.
 //   - The slices of req are only read, and only until Call returns.
 //   - Everything is safe for concurrent use.
+//
+// A transport may be [IdleCloser], [Metered] and [Readable], and have these methods:
+//
+//	MessageLimit() int              the largest message of Call and Reply, in bytes; 1 GiB without it
+//	Guards(endpoint string) bool    whether messages to the endpoint, and the answers, are safe from damage: to others
+//	                                [Compressed] adds a checksum, since TCP's own of 16 bits is too weak for the
+//	                                gradients of a long training
 type Transport interface {
 	Call(ctx context.Context, endpoint string, req [][]byte, read func(body []byte) error) error
 	// Listen claims an endpoint. "host:0" picks a free port; Listener.Endpoint says which.
 	Listen(endpoint string) (Listener, error)
 }
 
-// Listener is a claimed endpoint. Requests that arrive between Listen and Serve wait.
+// Listener is a claimed endpoint. Requests that arrive between Listen and Serve wait. It may have the methods of
+// [ServeScreened] and [HandleReads], by which a server asks for more.
 type Listener interface {
 	// Endpoint is the address that clients call.
 	Endpoint() string

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/awake"
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -80,7 +81,7 @@ func New(ctx context.Context, c Config) (*Group, error) {
 	c = c.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, c.StartTimeout)
 	defer cancel()
-	l, err := transport.ListenWait(ctx, c.Transport, c.Endpoints[c.Rank], c.Logger.With("rank", c.Rank))
+	l, err := peer.Listen(ctx, c.Transport, c.Endpoints[c.Rank], c.Logger.With("rank", c.Rank))
 	if err != nil {
 		return nil, fmt.Errorf("collective: rank %d: %w", c.Rank, err)
 	}

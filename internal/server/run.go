@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -257,7 +258,7 @@ func (s *Server) stopped() error {
 func (s *Server) listen(ctx context.Context) (transport.Listener, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.c.Strategy.StartTimeout.Std())
 	defer cancel()
-	return transport.ListenWait(ctx, s.c.Transport, s.c.Endpoints[s.c.Index], s.log)
+	return peer.Listen(ctx, s.c.Transport, s.c.Endpoints[s.c.Index], s.log)
 }
 
 // closeGrace is how long Run waits for replies in flight when it closes. Handlers whose waits were ended by the close

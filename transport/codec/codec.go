@@ -30,9 +30,9 @@ var (
 // The numbers of the codecs on the wire. They never change.
 const (
 	NoneID byte = 0
-	S2ID   byte = 1
-	ZstdID byte = 2
-	GzipID byte = 3
+	s2ID   byte = 1
+	zstdID byte = 2
+	gzipID byte = 3
 )
 
 var table = []struct {
@@ -41,9 +41,9 @@ var table = []struct {
 	build func() Codec
 }{
 	{NoneID, "none", func() Codec { return none{} }},
-	{S2ID, "s2", func() Codec { return s2Codec{} }},
-	{ZstdID, "zstd", func() Codec { return newZstd() }},
-	{GzipID, "gzip", func() Codec { return new(gzipCodec) }},
+	{s2ID, "s2", func() Codec { return s2Codec{} }},
+	{zstdID, "zstd", func() Codec { return newZstd() }},
+	{gzipID, "gzip", func() Codec { return new(gzipCodec) }},
 }
 
 // ByName returns a new codec. The empty name is "none".

@@ -15,7 +15,7 @@ type gzipCodec struct {
 	readers sync.Pool // of *gzip.Reader
 }
 
-func (*gzipCodec) ID() byte { return GzipID }
+func (*gzipCodec) ID() byte { return gzipID }
 
 func (*gzipCodec) Name() string { return "gzip" }
 

@@ -5,7 +5,7 @@ import "github.com/klauspost/compress/s2"
 // s2Codec is one s2 block: its length as a varint, then literals and copies.
 type s2Codec struct{}
 
-func (s2Codec) ID() byte { return S2ID }
+func (s2Codec) ID() byte { return s2ID }
 
 func (s2Codec) Name() string { return "s2" }
 

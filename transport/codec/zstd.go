@@ -38,7 +38,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-func (*zstdCodec) ID() byte { return ZstdID }
+func (*zstdCodec) ID() byte { return zstdID }
 
 func (*zstdCodec) Name() string { return "zstd" }
 

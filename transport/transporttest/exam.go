@@ -10,7 +10,7 @@ import (
 )
 
 // Run examines the transports that build makes. endpoint returns an endpoint to listen on; it may be the same each time
-// if it ends in ":0" or if the transports do not share it. A transport that is [transport.Limited] to 64 MiB or less is
+// if it ends in ":0" or if the transports do not share it. A transport whose MessageLimit is 64 MiB or less is
 // also examined at its bound; otherwise the exam's largest message has 8 MiB.
 func Run(t *testing.T, build func() transport.Transport, endpoint func() string) {
 	for _, e := range []struct {

@@ -128,11 +128,10 @@ func deadlineWhileSending(r *room) {
 
 // tooLarge sends requests and answers up to the bound and beyond it.
 func tooLarge(r *room) {
-	limited, ok := r.Transport.(transport.Limited)
-	if !ok || limited.MessageLimit() > 64<<20 {
+	limit := transport.LimitOf(r.Transport)
+	if limit > 64<<20 {
 		r.Skip("no bound up to 64 MiB")
 	}
-	limit := limited.MessageLimit()
 	var served atomic.Int32
 	l := r.serve(func(req []byte, reply *transport.Reply) {
 		served.Add(1)

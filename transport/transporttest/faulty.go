@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"sync"
 	"time"
 
@@ -65,13 +64,8 @@ func (f *Faulty) Listen(endpoint string) (transport.Listener, error) {
 // transport.
 func (f *Faulty) Close() { f.late.end("") }
 
-// MessageLimit implements transport.Limited.
-func (f *Faulty) MessageLimit() int {
-	if limited, ok := f.t.(transport.Limited); ok {
-		return limited.MessageLimit()
-	}
-	return math.MaxInt
-}
+// MessageLimit is an optional method of transport.Transport.
+func (f *Faulty) MessageLimit() int { return transport.LimitOf(f.t) }
 
 // CloseIdleConnections implements transport.IdleCloser.
 func (f *Faulty) CloseIdleConnections() {

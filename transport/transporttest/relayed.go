@@ -3,7 +3,6 @@ package transporttest
 import (
 	"context"
 	"fmt"
-	"math"
 	"sync"
 	"time"
 
@@ -92,13 +91,8 @@ func (r *Relayed) forget(endpoint string, relay *Relay) {
 	}
 }
 
-// MessageLimit implements transport.Limited.
-func (r *Relayed) MessageLimit() int {
-	if limited, ok := r.t.(transport.Limited); ok {
-		return limited.MessageLimit()
-	}
-	return math.MaxInt
-}
+// MessageLimit is an optional method of transport.Transport.
+func (r *Relayed) MessageLimit() int { return transport.LimitOf(r.t) }
 
 // CloseIdleConnections implements transport.IdleCloser.
 func (r *Relayed) CloseIdleConnections() {
