@@ -76,7 +76,7 @@ func TestOtherBuilds(t *testing.T) {
 				defer end() // who is left has nobody to wait for
 				return plays(all, f)
 			})
-			for _, says := range []string{"version 3 of the protocol (an earlier gofleet)", "version 5 (gofleet ", c.of} {
+			for _, says := range []string{"version 3 of the protocol (an earlier gofleet)", "version 6 (gofleet ", c.of} {
 				if err := errs[c.who]; err == nil || !strings.Contains(err.Error(), says) {
 					t.Errorf("%s says %v, want %q", c.who, err, says)
 				}

@@ -281,7 +281,7 @@ func periodsByTurns(t *testing.T, end func(context.Context, *fleet.Fleet) error)
 func TestAShrinkEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	var lost atomic.Bool
-	asks := trial.Requests(t, "server-0:1", `"plan":["end"]`)
+	asks := trial.Requests(t, "server-0:1", `"shrink":{`)
 	wrap := func(below transport.Transport) transport.Transport {
 		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
 			if asks(endpoint, req) && lost.Load() {

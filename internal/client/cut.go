@@ -30,10 +30,11 @@ func (c *Client) Cut(ctx context.Context, do func(backend.Weights) error) error 
 		return err
 	}
 	defer done()
+	read := func(number uint64, _ [][]byte) (none wire.Chain, err error) {
+		return none, do(&between{c.scans, c.Dense, nameOf(number)})
+	}
 	return c.cuts.repeat(func() error {
-		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read}, read: func(number uint64, _ [][]byte) (any, error) {
-			return nil, do(&between{c.scans, c.Dense, nameOf(number)})
-		}})
+		_, err := c.cuts.lead(ctx, call{task: cut.Task{Read: true}, read: read})
 		return err
 	})
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -24,21 +23,19 @@ type cuts struct {
 	made atomic.Int64
 }
 
-// call is a cut that this worker asks server 0 for: its plan, the plan's options, and what the worker does in it.
+// call is a cut that this worker asks server 0 for, and what the worker does in it.
 type call struct {
-	plan cut.Plan
+	task cut.Task
 	// id is the call's name if server 0 knows it already; see early.
-	id   string
-	with wire.Cutting
-	dir  string // of a checkpoint; "" for a checkpoint of the job's own
+	id string
 	// as is done once by its name, nil for what has none.
 	as *progress.Deed
-	// held runs when all servers hold pushes, and returns what the checkpoint holds beside the weights.
-	held func(id string) (brought any, err error)
+	// held runs when all servers hold pushes, and sets what a checkpoint holds beside the weights.
+	held func(id string, save *cut.Save) error
 	// taken runs when servers have their images and write them: this worker's steps may go on.
 	taken func()
-	// read reads what servers have listed in the cut of that number, and returns what they are to do for good.
-	read func(number uint64, said [][]byte) (brought any, err error)
+	// read reads what servers have listed in the cut of that number, and returns the chain with the model that it made.
+	read func(number uint64, said [][]byte) (wire.Chain, error)
 }
 
 // lead asks server 0 to lead a cut. It repeats the request, each time with what the worker has received so far, and
@@ -49,10 +46,8 @@ type call struct {
 // said has one text for each server, in the order of servers; the plan defines its meaning. An error that wraps
 // wire.ErrStale means that the cut was given up or is unknown; repeat may then begin another.
 func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
-	ask := cut.Ask{ID: cmp.Or(c.id, k.id()), Worker: k.link.worker, Plan: c.plan, Dir: c.dir, Deed: c.as.Named()}
-	if ask.How, err = json.Marshal(c.with); err != nil {
-		return nil, err
-	}
+	ask := cut.Ask{ID: cmp.Or(c.id, k.id()), Worker: k.link.worker, Task: c.task, Deed: c.as.Named()}
+	final := c.task.Plan().Final()
 	over, began := false, time.Now()
 	defer func() {
 		if !over { // goOn has panicked, or ended its goroutine
@@ -65,8 +60,8 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 		err := k.link.control(wanted, 0, wire.OpCut, &ask, &told)
 		switch {
 		case err != nil && ctx.Err() != nil && wanted == ctx:
-			bound := ask.Ends && c.plan.Final() != ""                   // servers may have begun the final work
-			if !bound && k.giveUp(ask, &told) || c.plan.Final() == "" { // servers finish what they write
+			bound := ask.Ends && final != ""                   // servers may have begun the final work
+			if !bound && k.giveUp(ask, &told) || final == "" { // servers finish what they write
 				return nil, context.Cause(ctx)
 			}
 			wanted = k.link.ctx
@@ -100,7 +95,7 @@ func (k *cuts) lead(ctx context.Context, c call) (said [][]byte, err error) {
 // slow. It logs a long wait once.
 func (k *cuts) early(ctx context.Context, c *call) error {
 	c.id = k.id()
-	ask := cut.Ask{ID: c.id, Worker: k.link.worker, Plan: c.plan, Dir: c.dir, Early: true}
+	ask := cut.Ask{ID: c.id, Worker: k.link.worker, Task: c.task, Early: true}
 	said := false
 	for began := time.Now(); ; {
 		var told cut.Told
@@ -115,7 +110,7 @@ func (k *cuts) early(ctx context.Context, c *call) error {
 		case waited > slowPlace && !said:
 			said = true
 			k.link.log.Warn("a checkpoint has not begun, since its disk or store is slow, and training goes on", "dir",
-				cmp.Or(c.dir, k.link.strategy.Recovery.Dir), "waited", waited.Round(time.Second))
+				cmp.Or(c.task.Save.Dir, k.link.strategy.Recovery.Dir), "waited", waited.Round(time.Second))
 		}
 	}
 }
@@ -136,19 +131,21 @@ func (c *call) goOn(ask *cut.Ask, told *cut.Told) (err error) {
 	case !told.News(ask):
 		return nil
 	}
-	ask.Number, ask.Knows, ask.Ends, ask.Brought = told.Number, told.Stage, false, nil
-	var brought any
+	ask.Number, ask.Knows, ask.Ends, ask.Task = told.Number, told.Stage, false, c.task
 	switch {
 	case ask.Knows == cut.Held:
-		brought, err = c.held(ask.ID)
+		save := *c.task.Save
+		ask.Task.Save = &save
+		err = c.held(ask.ID, &save)
 	case ask.Knows == cut.Reached && c.read != nil:
-		brought, err = c.read(ask.Number, told.Said)
+		var now wire.Chain
+		now, err = c.read(ask.Number, told.Said)
+		if c.task.Serve != nil {
+			ask.Task.Serve = &cut.Serve{Serving: c.task.Serve.Serving, Chain: now}
+		}
 		ask.Ends = err == nil
 	case ask.Knows == cut.Reached && c.taken != nil:
 		c.taken()
-	}
-	if err == nil && brought != nil {
-		ask.Brought, err = json.Marshal(brought)
 	}
 	return err
 }

@@ -76,7 +76,7 @@ func endedSave(t *testing.T, patience, silence time.Duration) {
 // TestCutIsNotRepeatedAfterSteps: server 0 that was started again knows no number of a cut. A call begins again then under its own id,
 // but for one whose worker has gone on with steps: another cut beside these would hold one step at some servers and not at others.
 func TestCutIsNotRepeatedAfterSteps(t *testing.T) {
-	none := func(string) (any, error) { return nil, nil }
+	none := func(string, *cut.Save) error { return nil }
 	for _, c := range []struct {
 		call
 		knows cut.Stage
@@ -85,7 +85,7 @@ func TestCutIsNotRepeatedAfterSteps(t *testing.T) {
 		{call{held: none, taken: func() {}}, cut.Queued, false},
 		{call{held: none, taken: func() {}}, cut.Held, false},
 		{call{held: none, taken: func() {}}, cut.Reached, true},
-		{call{read: func(uint64, [][]byte) (any, error) { return nil, nil }}, cut.Reached, false}, // the worker makes no step
+		{call{read: func(uint64, [][]byte) (now wire.Chain, err error) { return now, err }}, cut.Reached, false}, // the worker makes no step
 	} {
 		ask := cut.Ask{ID: "call", Number: 4, Knows: c.knows}
 		err := c.goOn(&ask, &cut.Told{Anew: true})

@@ -32,8 +32,8 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 		return err
 	}
 	defer done()
-	said, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read, cut.Take},
-		with: wire.Cutting{Load: dir, Params: what.Params, Worker: c.Worker}})
+	load := &cut.Load{Dir: dir, Params: what.Params, Worker: c.Worker}
+	said, err := c.cuts.lead(ctx, call{task: cut.Task{Load: load}})
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -55,9 +56,11 @@ func (c *Client) Asked() <-chan struct{} { return c.link.asked }
 func (c *Client) Checkpoint(ctx context.Context, progressed func() checkpoint.Progress,
 	frozen func() map[string][]float32) error {
 	asked := wire.Progress(progressed())
-	return c.write(ctx, call{with: wire.Cutting{Progress: &asked}, held: func(id string) (any, error) {
-		return wire.Progress(progressed()), c.frozen.keep(ctx, id, frozen())
-	}})
+	return c.write(ctx, &cut.Save{Progress: &asked}, func(id string, save *cut.Save) error {
+		now := wire.Progress(progressed())
+		save.Progress = &now
+		return c.frozen.keep(ctx, id, frozen())
+	})
 }
 
 // Progress implements [backend.Trainer].

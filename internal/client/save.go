@@ -12,7 +12,6 @@ import (
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
-	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // Save implements [backend.Trainer]. The servers write a checkpoint of one cut to dir, which all of them must see: all
@@ -26,17 +25,21 @@ func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, call{dir: dir, with: wire.Cutting{Params: slices.Sorted(slices.Values(params))},
-		held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id, nil) }})
+	return c.write(ctx, &cut.Save{Dir: dir, Params: slices.Sorted(slices.Values(params))}, c.keep(ctx))
+}
+
+// keep returns what a worker does when all servers hold a checkpoint that names its directory.
+func (c *Client) keep(ctx context.Context) func(string, *cut.Save) error {
+	return func(id string, _ *cut.Save) error { return c.frozen.keep(ctx, id, nil) }
 }
 
 // write makes the servers write a checkpoint. It ends this worker's turn when all servers have their images, so that
 // its steps continue while they write, or when the call ends.
-func (c *Client) write(ctx context.Context, save call) error {
+func (c *Client) write(ctx context.Context, what *cut.Save, held func(id string, save *cut.Save) error) error {
 	if err := c.known(); err != nil {
 		return err
 	}
-	save.plan = cut.Plan{cut.Write, cut.Commit}
+	save := call{task: cut.Task{Save: what}, held: held}
 	err := c.cuts.repeat(func() error {
 		if err := c.cuts.early(ctx, &save); err != nil {
 			return err
@@ -51,7 +54,7 @@ func (c *Client) write(ctx context.Context, save call) error {
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("saving %s: %w", cmp.Or(save.dir, "a checkpoint"), err)
+		return fmt.Errorf("saving %s: %w", cmp.Or(what.Dir, "a checkpoint"), err)
 	}
 	return nil
 }
@@ -69,10 +72,8 @@ func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink, as *
 	}
 	defer done()
 	err = c.cuts.repeat(func() error {
-		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Write, cut.Commit, cut.End}, dir: dir, as: as,
-			with: wire.Cutting{Met: c.gathers.met(),
-				Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}},
-			held: func(id string) (any, error) { return nil, c.frozen.keep(ctx, id, nil) }})
+		task := cut.Task{Save: &cut.Save{Dir: dir}, Shrink: c.shrink(o)}
+		_, err := c.cuts.lead(ctx, call{task: task, as: as, held: c.keep(ctx)})
 		return err
 	})
 	if err = c.after(ctx, err); err != nil {

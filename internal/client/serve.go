@@ -24,9 +24,9 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, as *progress.Deed
 	}
 	defer done()
 	whole := false
-	read := func(number uint64, said [][]byte) (any, error) {
+	read := func(number uint64, said [][]byte) (wire.Chain, error) {
 		if whole {
-			return nil, errors.New("server 0 was started again")
+			return wire.Chain{}, errors.New("server 0 was started again")
 		}
 		now, err := c.serve(ctx, nameOf(number), how, said, write, commit)
 		whole = err == nil
@@ -34,8 +34,8 @@ func (c *Client) Serve(ctx context.Context, how table.Serving, as *progress.Deed
 	}
 	var late error
 	err = c.cuts.repeat(func() error {
-		_, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.Read, cut.Mark}, as: as, read: read,
-			with: wire.Cutting{Serving: (*wire.Serving)(&how)}})
+		task := cut.Task{Serve: &cut.Serve{Serving: wire.Serving(how)}}
+		_, err := c.cuts.lead(ctx, call{task: task, as: as, read: read})
 		if whole && err != nil {
 			late = fmt.Errorf("the model is whole, and not all servers know of it (the next is to be a base if they "+
 				"don't): %w", err)

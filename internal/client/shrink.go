@@ -18,9 +18,7 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink, as *progress.Deed) 
 		return nil, err
 	}
 	defer done()
-	said, err := c.cuts.lead(ctx, call{plan: cut.Plan{cut.End}, as: as,
-		with: wire.Cutting{Met: c.gathers.met(),
-			Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}})
+	said, err := c.cuts.lead(ctx, call{task: cut.Task{Shrink: c.shrink(o)}, as: as})
 	var freed wire.Freed
 	if err == nil {
 		freed, err = c.link.freed(said, len(c.Layout.Embeddings))
@@ -33,6 +31,12 @@ func (c *Client) Shrink(ctx context.Context, o table.Shrink, as *progress.Deed) 
 		all[e] = table.Shrunk{Rows: freed.Rows[e], Waiting: freed.Waiting[e]}
 	}
 	return all, nil
+}
+
+// shrink is the end of a period that is asked for now.
+func (c *Client) shrink(o table.Shrink) *cut.Shrink {
+	return &cut.Shrink{Met: c.gathers.met(),
+		Shrink: wire.Shrink{Decay: o.Decay, MinScore: o.MinScore, Unseen: o.Unseen}}
 }
 
 // freed adds up what the servers have dropped, by table in the layout's order of embeddings. An error names a server

@@ -86,8 +86,8 @@ func (w *world) hears(v int) bool {
 			w.bad("I7: worker %d is asked for progress, and not all servers hold cut %d", v, t.Number)
 		}
 		if t.Stage == Reached {
-			k.turn = k.ask.Plan.lets()
-			if k.ask.Plan.waits(Reach) {
+			k.turn = k.ask.Task.Plan().lets()
+			if k.ask.Task.Plan().waits(Reach) {
 				w.reads(k)
 			}
 		}
@@ -457,7 +457,7 @@ func (w *world) rejoin() bool {
 	}
 	w.lead().Gone(0, "another process is in its place")
 	w.run(-1)
-	*k = simWorker{lives: 1, ask: Ask{ID: "call-0-again", Plan: w.plans[0]}}
+	*k = simWorker{lives: 1, ask: Ask{ID: "call-0-again", Task: taskOf(w.plans[0]...)}}
 	for s := range w.servers {
 		w.servers[s].gone[0] = false
 	}

@@ -23,6 +23,7 @@
 //
 // # Files
 //
+//	task.go      what a cut is for
 //	plan.go      the works of a cut
 //	order.go     messages between leader, followers and workers, and the leader's records in a journal
 //	past.go      calls that are over, and the later calls that they serve

@@ -92,7 +92,7 @@ func (e *explorer) next(w *world, at id) {
 	}
 	for v := range w.workers {
 		k := &w.workers[v]
-		if k.told == nil && k.ask.Plan != nil && k.call != over && w.leader != nil {
+		if k.told == nil && k.ask.Task != (Task{}) && k.call != over && w.leader != nil {
 			try(func(c *world) bool { return c.question(v) }, "worker %d asks", v)
 		}
 		if k.told != nil {

@@ -124,7 +124,7 @@ func (f *Follower) hold(o *Order) (*Answer, Work) {
 	if f.busy.Work != "" { // the work under way ends first
 		return nil, ""
 	}
-	f.number, f.plan, f.state = o.Number, o.Plan, settling
+	f.number, f.plan, f.state = o.Number, o.Task.Plan(), settling
 	return nil, Hold
 }
 

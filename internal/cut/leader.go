@@ -51,11 +51,10 @@ type Sending struct {
 
 // Sealing is a checkpoint whose parts are written.
 type Sealing struct {
-	Number  uint64
-	Ask     *Ask
-	Steps   []uint64
-	Brought []byte
-	Parts   [][]byte
+	Number uint64
+	Save   Save
+	Steps  []uint64
+	Parts  [][]byte
 }
 
 // phase is the state of a cut, as in the drawing above.
@@ -72,21 +71,21 @@ const (
 
 // led is a cut under way.
 type led struct {
-	ask     *Ask
-	number  uint64
-	tries   int
-	phase   phase
-	stage   Stage
-	owes    []Work // by server: the work of the order that it has not answered, "" for none
-	held    []*Answer
-	at      []uint64 // the cut's steps, set when all hold
-	said    [][]byte // by server: of the last work
-	brought []byte
-	sealed  bool  // the checkpoint is committed
-	read    bool  // the anchor has read everything
-	ready   bool  // the final work begins when no worker is dying
-	again   bool  // begins again under a new number once this one is freed
-	why     error // set when the cut is given up
+	ask    *Ask
+	task   Task // the ask's, with what was added since
+	number uint64
+	tries  int
+	phase  phase
+	stage  Stage
+	owes   []Work // by server: the work of the order that it has not answered, "" for none
+	held   []*Answer
+	at     []uint64 // the cut's steps, set when all hold
+	said   [][]byte // by server: of the last work
+	sealed bool     // the checkpoint is committed
+	read   bool     // the anchor has read everything
+	ready  bool     // the final work begins when no worker is dying
+	again  bool     // begins again under a new number once this one is freed
+	why    error    // set when the cut is given up
 }
 
 // mostTries is how many times a cut is begun if servers restart in the middle of it.
@@ -125,7 +124,7 @@ func (l *Leader) Ask(a *Ask) Told {
 	case a.Number != 0:
 		return Told{Anew: true}
 	}
-	if err := a.Plan.Check(); err != nil {
+	if err := a.Task.Plan().Check(); err != nil {
 		return Told{Err: err}
 	}
 	first := *a
@@ -140,10 +139,10 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 	case a.GivesUp:
 		l.leave("its worker wants it no more")
 	case speaks && c.stage == Held:
-		c.brought = a.Brought
+		c.task = a.Task
 		l.order(working, Reach)
-	case speaks && c.stage == Reached && a.Ends && c.ask.Plan.Final() != "":
-		c.brought, c.ask.Deed = a.Brought, a.Deed // with its result
+	case speaks && c.stage == Reached && a.Ends && c.task.Plan().Final() != "":
+		c.task, c.ask.Deed = a.Task, a.Deed // with its result
 		l.finish()
 	case speaks && c.stage == Reached && a.Ends:
 		c.read = true
@@ -165,7 +164,8 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 // Speaks reports whether the cut under way waits for this request of its anchor.
 func (l *Leader) Speaks(a *Ask) bool {
 	c := l.cut
-	return c != nil && c.ask.ID == a.ID && a.Number == c.number && a.Knows == c.stage && c.phase == asking
+	return c != nil && c.ask.ID == a.ID && a.Number == c.number && a.Knows == c.stage && c.phase == asking &&
+		slices.Equal(a.Task.Plan(), c.task.Plan())
 }
 
 // Held returns the number of the cut under way if it waits for that call's anchor to bring progress, else 0.
@@ -212,8 +212,8 @@ func (l *Leader) next() {
 func (l *Leader) begin(a *Ask, try int) {
 	l.last++
 	l.todo.Note = append(l.todo.Note, Record{Led: l.last})
-	l.cut = &led{ask: a, number: l.last, tries: try, owes: make([]Work, l.servers), held: make([]*Answer, l.servers),
-		said: make([][]byte, l.servers)}
+	l.cut = &led{ask: a, task: a.Task, number: l.last, tries: try, owes: make([]Work, l.servers),
+		held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
 	l.order(holding, Hold)
 }
 
@@ -228,22 +228,20 @@ func (l *Leader) order(p phase, w Work) {
 func (l *Leader) send(to int, w Work) {
 	c := l.cut
 	c.owes[to] = w
-	o := &Order{Number: c.number, Work: w}
+	o := &Order{Number: c.number, Work: w, Task: c.task}
 	switch w {
-	case Hold:
-		o.Plan = c.ask.Plan
 	case Reach:
-		o.Steps, o.Whole, o.How, o.Brought = c.steps(), c.whole(), c.ask.How, c.brought
+		o.Steps, o.Whole = c.steps(), c.whole()
 	case End, Mark, Take:
-		o.Name, o.How, o.Brought = c.name(), c.ask.How, c.brought
+		o.Name = c.name()
 	case Free:
-		o.Vain = !c.sealed
+		o.Task, o.Vain = Task{}, !c.sealed
 	}
 	l.todo.Send = append(l.todo.Send, Sending{to, o})
 }
 
 // name returns the name of the cut's final work. The number makes it unique in the job.
-func (c *led) name() string { return fmt.Sprintf("%s-%d", c.ask.Plan.Final(), c.number) }
+func (c *led) name() string { return fmt.Sprintf("%s-%d", c.task.Plan().Final(), c.number) }
 
 // steps returns the cut's steps: by worker, the last that any server has.
 func (c *led) steps() []uint64 {
@@ -281,7 +279,7 @@ func (l *Leader) leave(why string) {
 		c.again = false
 		l.fail(c.ask, c.why)
 	}
-	if c.ask.Plan.lets() && c.stage >= Reached || c.phase >= finishing {
+	if c.task.Plan().lets() && c.stage >= Reached || c.phase >= finishing {
 		return
 	}
 	l.giveUp(gaveUp(c.ask.ID, why))

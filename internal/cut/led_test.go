@@ -115,13 +115,15 @@ func (p *leaderPlayer) ask(t *testing.T, words []string) string {
 	switch {
 	case a == nil:
 		a = &Ask{ID: words[0], Worker: script.Number(t, words[1])}
+		var plan Plan
 		for _, w := range words[2:] {
 			if name, options, named := strings.Cut(w, "="); named {
 				a.Deed = &progress.Deed{Name: name, What: options}
 			} else {
-				a.Plan = append(a.Plan, Work(w))
+				plan = append(plan, Work(w))
 			}
 		}
+		a.Task = taskOf(plan...)
 		p.asks[words[0]] = a
 	case len(words) > 1 && words[1] == "gives":
 		a.GivesUp = true
@@ -217,11 +219,11 @@ func (p *followerPlayer) play(t *testing.T, l script.Line) string {
 	case "follower":
 		p.Follower = &Follower{}
 	case "hold": // number, plan
-		o := &Order{Number: uint64(number(1)), Work: Hold}
+		var plan Plan
 		for _, w := range words[2:] {
-			o.Plan = append(o.Plan, Work(w))
+			plan = append(plan, Work(w))
 		}
-		return p.told(o)
+		return p.told(&Order{Number: uint64(number(1)), Work: Hold, Task: taskOf(plan...)})
 	case "reach": // number, steps
 		return p.told(&Order{Number: uint64(number(1)), Work: Reach, Steps: []uint64{uint64(number(2)), uint64(number(3))}})
 	case "write":

@@ -2,6 +2,7 @@ package cut
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -12,15 +13,12 @@ import (
 type Order struct {
 	Number uint64 `json:"number"`
 	Work   Work   `json:"work"`
-	Plan   Plan   `json:"plan,omitempty"` // Hold
+	Task   Task   `json:"task,omitzero"`
 	// Steps holds, by worker, the last step that the cut has (Reach).
 	Steps []uint64 `json:"steps,omitempty"`
 	// Whole says that some server can't write only its changes since the last checkpoint, so that no server does
 	// (Reach).
 	Whole bool `json:"whole,omitempty"`
-	// How holds the options of the work, and Brought what the anchor has added. Only servers interpret them.
-	How     []byte `json:"how,omitempty"`
-	Brought []byte `json:"brought,omitempty"`
 	// Name identifies an End, Mark or Take, which a server does once by name.
 	Name string `json:"name,omitempty"`
 	// Vain says that the written part is to be removed (Free).
@@ -59,10 +57,8 @@ type Ask struct {
 	// ID identifies the call. A call that begins again because server 0 was restarted keeps its id.
 	ID     string `json:"id"`
 	Worker int    `json:"worker"`
-	Plan   Plan   `json:"plan,omitempty"`
-	How    []byte `json:"how,omitempty"`
-	// Dir is the directory of a checkpoint, "" for one of the job's own.
-	Dir string `json:"dir,omitempty"`
+	// Task has, from Held on, also what the worker and server 0 have added.
+	Task Task `json:"task,omitzero"`
 	// Begun are the epochs that workers had begun at the first request, in any form: a checkpoint of before lacks those
 	// that were begun since.
 	Begun []byte `json:"begun,omitempty"`
@@ -73,19 +69,23 @@ type Ask struct {
 	// Number is the cut whose stage the worker Knows; 0 before the first answer with a number.
 	Number uint64 `json:"number,omitempty"`
 	Knows  Stage  `json:"knows,omitempty"`
-	// Brought is progress (Held), or the result of reading (Ends).
-	Brought []byte `json:"brought,omitempty"`
 	// Ends says that the worker has read all that it wants. GivesUp says that it gives up the cut.
 	Ends    bool `json:"ends,omitempty"`
 	GivesUp bool `json:"gives_up,omitempty"`
+	// Sum, of a call that is over, is the checksum of the task that was asked for: another call with it asks for the
+	// same.
+	Sum []byte `json:"sum,omitempty"`
 }
 
-// past returns what is remembered of a call that is over. Of How, which may hold a program's progress, it keeps a
-// checksum, which suffices to recognize a call that asks for the same.
+// past returns what is remembered of a call that is over. A program's progress may be large, and goes.
 func (a *Ask) past() Ask {
 	p := *a
-	sum := sha256.Sum256(a.How)
-	p.How, p.Brought = sum[:], nil
+	text, _ := json.Marshal(a.Task) // strings and numbers always encode
+	sum := sha256.Sum256(text)
+	if p.Sum = sum[:]; a.Task.Save != nil {
+		save := *a.Task.Save
+		save.Progress, p.Task.Save = nil, &save
+	}
 	return p
 }
 
@@ -127,8 +127,8 @@ type Intent struct {
 	Ask    Ask    `json:"ask"`
 	Step   int64  `json:"step"`
 	// At holds the steps of the cut.
-	At      []uint64 `json:"at,omitempty"`
-	Brought []byte   `json:"brought,omitempty"`
+	At   []uint64 `json:"at,omitempty"`
+	Task Task     `json:"task"`
 }
 
 // Done is a call that is over. It answers a worker that asks again. A late message of the call begins nothing, even if

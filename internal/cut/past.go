@@ -27,7 +27,7 @@ func (all *past) add(d *Done) {
 			p.Told = append(p.Told, d.Ask.Worker)
 		}
 	}
-	if d.err == nil && d.Step != noStep && d.Ask.Plan.Final() != "" {
+	if d.err == nil && d.Step != noStep && d.Ask.Task.Plan().Final() != "" {
 		all.outdate()
 	}
 	*all = append(*all, d)
@@ -39,7 +39,7 @@ func (all *past) add(d *Done) {
 // outdate records that earlier checkpoints lack what a server would save now, though no update was made since.
 func (all past) outdate() {
 	for _, p := range all {
-		if p.err == nil && p.Ask.Plan.Final() == "" {
+		if p.err == nil && p.Ask.Task.Plan().Final() == "" {
 			p.Step = noStep
 		}
 	}
@@ -47,10 +47,10 @@ func (all past) outdate() {
 
 // same returns a finished call that did what the cut under way is for: all workers that save after a barrier make one
 // checkpoint, and all that end a period end one. A checkpoint serves every worker at the same steps. The end of a
-// period serves each worker once, if the worker has made no step since and is after the same barrier, which is in How:
-// a worker that already has its result wants another.
+// period serves each worker once, if the worker has made no step since and is after the same barrier, which is in its
+// task: a worker that already has its result wants another.
 func (all past) same(c *led) *Done {
-	if c.ask.Plan.Has(Read) {
+	if c.task.Plan().Has(Read) {
 		return nil
 	}
 	for _, p := range slices.Backward(all) {
@@ -58,7 +58,7 @@ func (all past) same(c *led) *Done {
 		if alike && p.Step != noStep && p.serves(c.ask.Worker, c) {
 			return p
 		}
-		if !alike && p.err == nil && c.ask.Dir != "" && p.Ask.Dir == c.ask.Dir {
+		if !alike && p.err == nil && c.task.dir() != "" && p.Ask.Task.dir() == c.task.dir() {
 			return nil // its files were replaced
 		}
 	}
@@ -67,12 +67,11 @@ func (all past) same(c *led) *Done {
 
 // alike reports whether a call has done what another asks for.
 func (d *Done) alike(a *Ask) bool {
-	return d.err == nil && d.Ask.Deed == nil && a.Deed == nil && slices.Equal(d.Ask.Plan, a.Plan) &&
-		bytes.Equal(d.Ask.How, a.past().How) && d.Ask.Dir == a.Dir
+	return d.err == nil && d.Ask.Deed == nil && a.Deed == nil && bytes.Equal(d.Ask.Sum, a.past().Sum)
 }
 
 func (d *Done) serves(worker int, c *led) bool {
-	if d.Ask.Plan.Final() == "" {
+	if d.Ask.Task.Plan().Final() == "" {
 		return bytes.Equal(d.Ask.Begun, c.ask.Begun) && d.Step == c.held[0].Step && slices.Equal(d.At, c.at)
 	}
 	return !slices.Contains(d.Told, worker) && len(d.At) == len(c.at) &&

@@ -58,7 +58,7 @@ func (w *world) checkAnchor() {
 	c := w.leader.cut
 	v := c.ask.Worker
 	gone := w.servers[0].gone[v] || w.declaring == int8(v) || w.workers[v].ask.ID != c.ask.ID
-	if gone && c.phase < finishing && c.why == nil && !(c.ask.Plan.lets() && c.stage >= Reached) {
+	if gone && c.phase < finishing && c.why == nil && !(c.task.Plan().lets() && c.stage >= Reached) {
 		w.bad("I4: worker %d is gone, and its cut %d goes on", v, c.number)
 	}
 	if c.phase == finishing && (gone || w.declaring >= 0) {
@@ -88,10 +88,10 @@ func (w *world) checkCalls() {
 
 // checkWhole: what a worker is told of as whole is, on all servers.
 func (w *world) checkWhole(k *simWorker, t Told) {
-	if k.ask.Plan.Has(Write) && !slices.Contains(w.seen.whole, t.Number) {
+	if k.ask.Task.Plan().Has(Write) && !slices.Contains(w.seen.whole, t.Number) {
 		w.bad("I10: %s is told that checkpoint %d is whole", k.ask.ID, t.Number)
 	}
-	if final := k.ask.Plan.Final(); final != "" {
+	if final := k.ask.Task.Plan().Final(); final != "" {
 		name := fmt.Sprintf("%s-%d", final, t.Number)
 		for s := range w.servers {
 			if !slices.ContainsFunc(w.servers[s].names, func(n Named) bool { return n.Name == name }) {

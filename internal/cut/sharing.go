@@ -16,7 +16,7 @@ func (l *Leader) share(p *Done) {
 func (l *Leader) shareWith(p *Done, a *Ask) {
 	d := *p
 	d.Ask.ID, d.Ask.Worker = a.ID, a.Worker
-	if p.Ask.Plan.Final() != "" {
+	if p.Ask.Task.Plan().Final() != "" {
 		d.Step = noStep // others share p, not this
 	}
 	d.Told = nil
@@ -26,7 +26,7 @@ func (l *Leader) shareWith(p *Done, a *Ask) {
 // shareAll answers queued calls for the final work that was just done, before any push goes on: after the cut workers
 // would be at other steps, and end another period.
 func (l *Leader) shareAll(p *Done) {
-	if p.Ask.Plan.Final() == "" || p.Ask.Plan.Has(Read) {
+	if p.Ask.Task.Plan().Final() == "" || p.Ask.Task.Plan().Has(Read) {
 		return
 	}
 	l.queue = slices.DeleteFunc(l.queue, func(a *Ask) bool {
@@ -69,7 +69,7 @@ func (l *Leader) Recall(r Record) {
 		l.Did(r.Deeds)
 	case r.Intent != nil:
 		i := *r.Intent
-		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, at: i.At, brought: i.Brought,
+		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, at: i.At, task: i.Task,
 			sealed: true,
 			owes:   make([]Work, l.servers), held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
 		for s := range l.cut.held {
@@ -109,6 +109,7 @@ func (l *Leader) Resume() (number uint64, plan Plan) {
 	if l.cut == nil {
 		return 0, nil
 	}
-	l.order(finishing, l.cut.ask.Plan.Final())
-	return l.cut.number, l.cut.ask.Plan
+	plan = l.cut.task.Plan()
+	l.order(finishing, plan.Final())
+	return l.cut.number, plan
 }

@@ -147,7 +147,7 @@ func newWorld(s *scenario) *world {
 		w.servers[1].last[1] = 1
 	}
 	for i := range w.workers {
-		w.workers[i].ask = Ask{ID: fmt.Sprint("call-", i), Worker: i, Plan: s.plans[i]}
+		w.workers[i].ask = Ask{ID: fmt.Sprint("call-", i), Worker: i, Task: taskOf(s.plans[i]...)}
 	}
 	return w
 }

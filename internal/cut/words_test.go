@@ -14,16 +14,17 @@ func TestOnlyTheAnchorsWordCounts(t *testing.T) {
 		word  Ask
 		want  bool
 	}{
-		"the anchor":          {true, Ask{ID: "a", Number: 1, Knows: Held}, true},
-		"another call":        {true, Ask{ID: "b", Number: 1, Knows: Held}, false},
-		"an earlier number":   {true, Ask{ID: "a", Number: 0, Knows: Held}, false},
-		"an earlier stage":    {true, Ask{ID: "a", Number: 1, Knows: Queued}, false},
+		"the anchor":          {true, Ask{ID: "a", Number: 1, Knows: Held, Task: taskOf(Write, Commit)}, true},
+		"another call":        {true, Ask{ID: "b", Number: 1, Knows: Held, Task: taskOf(Write, Commit)}, false},
+		"of another task":     {true, Ask{ID: "a", Number: 1, Knows: Held, Task: taskOf(End)}, false},
+		"an earlier number":   {true, Ask{ID: "a", Number: 0, Knows: Held, Task: taskOf(Write, Commit)}, false},
+		"an earlier stage":    {true, Ask{ID: "a", Number: 1, Knows: Queued, Task: taskOf(Write, Commit)}, false},
 		"no cut is under way": {false, Ask{ID: "a", Number: 1, Knows: Held}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := NewLeader(1)
 			if c.under {
-				l.Ask(&Ask{ID: "a", Plan: Plan{Write, Commit}})
+				l.Ask(&Ask{ID: "a", Task: taskOf(Write, Commit)})
 				l.Answered(0, &Answer{Number: 1, Work: Hold, Steps: []uint64{1}})
 			}
 			if is := l.Speaks(&c.word); is != c.want {
@@ -39,6 +40,25 @@ func TestOnlyTheAnchorsWordCounts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// taskOf is a task with these works.
+func taskOf(plan ...Work) (t Task) {
+	has := Plan(plan).Has
+	if has(Write) {
+		t.Save = new(Save)
+	}
+	if has(End) {
+		t.Shrink = new(Shrink)
+	}
+	if has(Mark) {
+		t.Serve = new(Serve)
+	}
+	if has(Take) {
+		t.Load = new(Load)
+	}
+	t.Read = has(Read) && t.Serve == nil && t.Load == nil
+	return t
 }
 
 // TestNews: a worker has its answer at once when its call has failed, is to be asked anew, or has come further than it
@@ -65,24 +85,25 @@ func TestNews(t *testing.T) {
 // TestAFailedSaveLeavesTheOneBefore: a checkpoint in a directory serves who asks for the same at the same steps, though a
 // save there has failed since; one that was written there since has removed its files.
 func TestAFailedSaveLeavesTheOneBefore(t *testing.T) {
-	save := func(id, dir, how string) *Ask {
-		return &Ask{ID: id, Plan: Plan{Write, Commit}, Dir: dir, How: []byte(how)}
+	save := func(id, dir string, params ...string) *Ask {
+		return &Ask{ID: id, Task: Task{Save: &Save{Dir: dir, Params: params}}}
 	}
 	done := func(a *Ask, err error) *Done {
 		return &Done{Number: 1, Ask: a.past(), Step: 7, At: []uint64{3}, err: err}
 	}
-	first := done(save("a", "d", ""), nil)
+	first := done(save("a", "d"), nil)
 	for name, c := range map[string]struct {
 		since *Done
 		want  *Done
 	}{
-		"nothing since":           {done(save("b", "elsewhere", ""), nil), first},
-		"a save there has failed": {done(save("b", "d", ""), errors.New("its disk is full")), first},
+		"nothing since":           {done(save("b", "elsewhere"), nil), first},
+		"a save there has failed": {done(save("b", "d"), errors.New("its disk is full")), first},
 		"others were saved there": {done(save("b", "d", "other params"), nil), nil},
 		"others, but it failed":   {done(save("b", "d", "other params"), errors.New("its disk is full")), first},
 	} {
 		all := past{first, c.since}
-		now := &led{ask: save("c", "d", ""), at: []uint64{3}, held: []*Answer{{Step: 7}}}
+		ask := save("c", "d")
+		now := &led{ask: ask, task: ask.Task, at: []uint64{3}, held: []*Answer{{Step: 7}}}
 		if got := all.same(now); got != c.want {
 			t.Errorf("%s: %+v serves", name, got)
 		}
@@ -96,7 +117,7 @@ func TestLateAnswers(t *testing.T) {
 	hold := func(number uint64) *Answer { return &Answer{Number: number, Work: Hold, Steps: []uint64{number}} }
 	l.Answered(0, hold(1)) // before there is any
 	l.Unreachable(0, errors.New("no answer"))
-	l.Ask(&Ask{ID: "a", Plan: Plan{Read}})
+	l.Ask(&Ask{ID: "a", Task: taskOf(Read)})
 	l.Answered(0, hold(1))
 	l.Answered(1, &Answer{Number: 1, Work: Hold, Stale: true}) // it was started again
 	l.Answered(0, &Answer{Number: 1, Work: Free})
@@ -142,7 +163,7 @@ func TestStepsBeyondACut(t *testing.T) {
 // TestWhatIsWanted: a cut is, as long as it is held here and the job goes on.
 func TestWhatIsWanted(t *testing.T) {
 	f := &Follower{}
-	f.Order(&Order{Number: 2, Work: Hold, Plan: Plan{End}})
+	f.Order(&Order{Number: 2, Work: Hold, Task: taskOf(End)})
 	if !f.Wanted(2) || f.Wanted(1) || f.Wanted(3) {
 		t.Error("another cut is wanted than the one that is held")
 	}

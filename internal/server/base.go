@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
@@ -113,13 +114,13 @@ func (c *segments) open(b base) error {
 // rebase begins a segment at the cut of a checkpoint, while pushes are held and before the parts are written. The
 // caller holds the lock. Records of later pushes go to the new segment. Earlier segments stay until the checkpoint is
 // whole, which may never happen. An error ends the job.
-func (c *segments) rebase(msg *saved) {
-	if !c.journal.On() || msg.progress == nil {
+func (c *segments) rebase(save *cut.Save) {
+	if !c.journal.On() || save.Progress == nil {
 		return
 	}
 	state, err := c.memory.Save()
 	if err == nil {
-		err = c.open(c.base(source{Dir: msg.dir, ID: msg.id}, state))
+		err = c.open(c.base(source{Dir: save.Dir, ID: save.ID}, state))
 	}
 	c.journal.Failed(err)
 }

@@ -63,10 +63,10 @@ func TestMachinesComeBack(t *testing.T) {
 		"counted":    [][]progress.Position{{{Thread: 1, Threads: 2, Epoch: 3, Samples: 4, Steps: 5, Frozen: "\xff"}}, nil},
 		"names":      []cut.Named{{Name: "end-3", Said: []byte(`{"rows":[1]}`)}},
 		"cuts": []cut.Record{
-			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 4, At: []uint64{5, 6}, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},
+			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Task: taskOf(cut.End), Sum: []byte("sum")}, Step: 4, At: []uint64{5, 6}, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},
 			{Led: 4},
 			{Deeds: progress.Deeds{{Name: "period 3", What: "Decay 0.5", Said: [][]byte{{1}}}}},
-			{Intent: &cut.Intent{Number: 4, Ask: cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte("{}")}, Step: 5, At: []uint64{7}}},
+			{Intent: &cut.Intent{Number: 4, Ask: cut.Ask{ID: "b", Task: taskOf(cut.End)}, Task: taskOf(cut.End), Step: 5, At: []uint64{7}}},
 		},
 	}
 	left := []string{ // and what is in them

@@ -87,7 +87,7 @@ func TestAPartThatIsGivenUpAlone(t *testing.T) {
 	s.saving.log = slog.New(slog.NewTextHandler(&said, nil))
 	dir := t.TempDir()
 	holds(t, s, 1, cut.Write, cut.Commit)
-	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1], Brought: []byte(`{"dir":"` + dir + `"}`)})
+	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1], Task: cut.Task{Save: &cut.Save{Dir: dir}}})
 	ordered(t, s, cut.Order{Number: 1, Work: cut.Write})
 	if file := checkpoint.PartName(s.holding.fileID(1), 0, 1); !strings.Contains(said.String(), file) {
 		t.Errorf("the log has %q, and %s was written", said.String(), file)
@@ -110,7 +110,7 @@ func TestAPartThatIsGivenUpAlone(t *testing.T) {
 func TestReadsOfOtherCutsAreRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
-		newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}}).until(cut.Reached)
+		newAnchor(t, s, cut.Ask{ID: "a", Task: taskOf(cut.Read)}).until(cut.Reached)
 		for name, want := range map[string]uint8{"1": wire.StatusOK, "2": wire.StatusStale, "first": wire.StatusStale} {
 			send(t, s, scanning(t, s, name), want)
 		}

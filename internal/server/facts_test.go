@@ -391,30 +391,22 @@ func (d *drawn) norms() {
 	}
 }
 
-// cut has server 0 lead a cut of the lowest worker. Held is what that brings when all servers hold, nil to give it up.
-func (d *drawn) cut(dir string, with wire.Cutting, held func(worker int, id string) []byte, plan ...cut.Work) {
+// cut has server 0 lead a cut of the lowest worker. Held is what it does when all servers hold.
+func (d *drawn) cut(task cut.Task, held func(worker int, id string)) {
 	d.n++
-	how, err := json.Marshal(with)
-	if err != nil {
-		d.t.Fatal(err)
-	}
 	worker := d.lowest()
-	ask := cut.Ask{ID: fmt.Sprint("cut-", d.n), Plan: plan, Dir: dir, How: how}
+	ask := cut.Ask{ID: fmt.Sprint("cut-", d.n), Task: task}
 	for {
 		var told cut.Told
 		f := d.ask(worker, wire.OpCut, ask)
-		if ask.GivesUp && f.Status == wire.StatusStale {
-			return
-		}
 		if f.Status != wire.StatusOK || f.JSON(&told) != nil {
-			d.t.Fatal(plan, f.Refusal())
+			d.t.Fatal(task.Plan(), f.Refusal())
 		}
 		switch {
 		case told.Stage == cut.Whole:
 			return
 		case told.Stage == cut.Held && ask.Knows == cut.Queued:
-			ask.Brought = held(worker, ask.ID)
-			ask.GivesUp = ask.Brought == nil && dir == ""
+			held(worker, ask.ID)
 		}
 		ask.Number, ask.Knows = told.Number, told.Stage
 	}
@@ -431,7 +423,7 @@ func (d *drawn) keep(worker int, id string) {
 
 // ends has server 0 end a period.
 func (d *drawn) ends() {
-	d.cut("", wire.Cutting{Shrink: wire.Shrink{Unseen: uint32(1 + d.r.IntN(2))}}, nil, cut.End)
+	d.cut(cut.Task{Shrink: unseen(uint32(1 + d.r.IntN(2)))}, nil)
 }
 
 // place saves a checkpoint of the job's own. Those of geo count the updates of workers, so that a server which comes
@@ -440,19 +432,15 @@ func (d *drawn) place() {
 	if d.c.Strategy.Mode == strategy.ModeGeo {
 		return
 	}
-	progress := &wire.Progress{Epoch: d.n}
-	d.cut("", wire.Cutting{Progress: progress}, func(worker int, id string) []byte {
-		d.keep(worker, id)
-		return []byte(`{"epoch":1}`)
-	}, cut.Write, cut.Commit)
+	d.cut(cut.Task{Save: &cut.Save{Progress: &wire.Progress{Epoch: d.n}}}, d.keep)
 }
 
 // load saves a checkpoint, and has the tables become what is in it.
 func (d *drawn) load() {
 	dir := d.t.TempDir()
-	d.cut(dir, wire.Cutting{}, func(worker int, id string) []byte { d.keep(worker, id); return nil }, cut.Write, cut.Commit)
+	d.cut(cut.Task{Save: &cut.Save{Dir: dir}}, d.keep)
 	d.round()
-	d.cut("", wire.Cutting{Load: dir}, nil, cut.Read, cut.Take)
+	d.cut(cut.Task{Load: &cut.Load{Dir: dir}}, nil)
 }
 
 func (d *drawn) frozen() {

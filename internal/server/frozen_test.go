@@ -49,7 +49,7 @@ func keeping(t *testing.T, s *Server, id string, from int, w ...float32) *wire.B
 func TestFrozenValuesComeInPieces(t *testing.T) {
 	s := newKeeper(t)
 	dir := t.TempDir()
-	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}})
+	a := newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: dir}}})
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusStale)
 	a.until(cut.Held)
 	send(t, s, keeping(t, s, "b", 0, 1, 2), wire.StatusStale)
@@ -58,7 +58,7 @@ func TestFrozenValuesComeInPieces(t *testing.T) {
 	send(t, s, keeping(t, s, "a", 0, 1, 2), wire.StatusOK)
 	send(t, s, keeping(t, s, "a", 2, 3, 4, 5), wire.StatusRefused)
 	send(t, s, message(t, wire.Header{Op: wire.OpCut, Life: 1}, a.Ask), wire.StatusRefused)
-	a = newAnchor(t, s, cut.Ask{ID: "c", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}})
+	a = newAnchor(t, s, cut.Ask{ID: "c", Task: cut.Task{Save: &cut.Save{Dir: dir}}})
 	a.until(cut.Held)
 	send(t, s, keeping(t, s, "c", 0, 1, 2), wire.StatusOK)
 	send(t, s, keeping(t, s, "c", 2, 3, 4), wire.StatusOK)

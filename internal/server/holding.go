@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -103,6 +104,10 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 func (c *holding) begin(number uint64, w cut.Work) {
 	o := c.follower.Busy()
 	c.st.Broadcast()
+	if (w == cut.Reach || o.Name != "") && !slices.Equal(o.Task.Plan(), c.follower.Plan()) {
+		c.follower.Did(nil, fmt.Errorf("%q is ordered for another task than the cut's", w))
+		return
+	}
 	switch w {
 	case cut.Hold:
 		c.under.Go(func() { c.hold(number) })
@@ -162,15 +167,11 @@ func (c *holding) reach(o *cut.Order) {
 // end ends the period of this server's tables, and records that with its name. A repeated order does not reach it: the
 // state machine answers by the name.
 func (c *holding) end(o *cut.Order) {
-	var how wire.Shrink
-	err := json.Unmarshal(o.How, &how)
-	var done []table.Shrunk
-	if err == nil {
-		remade := func() { c.st.Remade.Add(1) }
-		c.part.Updates.Between(remade)
-		done, err = c.store.EndPeriod(table.Shrink(how))
-		c.part.Updates.Between(remade)
-	}
+	how := o.Task.Shrink.Shrink
+	remade := func() { c.st.Remade.Add(1) }
+	c.part.Updates.Between(remade)
+	done, err := c.store.EndPeriod(table.Shrink(how))
+	c.part.Updates.Between(remade)
 	r := endedRecord{Named: cut.Named{Name: o.Name}, How: how}
 	var freed wire.Freed
 	for e, t := range c.store.Tables {

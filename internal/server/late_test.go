@@ -56,7 +56,7 @@ func TestAnOrderMayTakeLong(t *testing.T) {
 				}
 			}
 		}
-		ask := newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}}).Ask
+		ask := newAnchor(t, s, cut.Ask{ID: "a", Task: taskOf(cut.Read)}).Ask
 		say := func() cut.Told {
 			s.st.Lock()
 			defer s.st.Unlock()
@@ -115,7 +115,7 @@ func TestLatePartIsRemoved(t *testing.T) {
 	defer checkpoint.UseDisk(disk)()
 	dir := t.TempDir()
 	holds(t, s, 1, cut.Write, cut.Commit)
-	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1], Brought: []byte(`{"dir":"` + dir + `"}`)})
+	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1], Task: cut.Task{Save: &cut.Save{Dir: dir}}})
 	s.st.Lock()
 	_, begin := s.st.Follower.Order(&cut.Order{Number: 1, Work: cut.Write})
 	s.holding.begin(1, begin)
@@ -142,10 +142,8 @@ func TestABaseThatIsGone(t *testing.T) {
 			s := newServer(t, choice)
 			saves := func(seq uint64) (string, checkpoint.Manifest) {
 				send(t, s, pushOf(s, wire.Header{Seq: seq}), wire.StatusOK)
-				a := newAnchor(t, s, cut.Ask{ID: time.Duration(seq).String(), Plan: cut.Plan{cut.Write, cut.Commit},
-					How: []byte(`{"progress":{}}`)})
+				a := newAnchor(t, s, cut.Ask{ID: time.Duration(seq).String(), Task: cut.Task{Save: &cut.Save{Progress: new(wire.Progress)}}})
 				a.until(cut.Held)
-				a.Brought = []byte(`{"progress":{}}`)
 				a.whole()
 				s.holding.under.Wait()
 				dir, m, err := checkpoint.Latest(choice.Recovery.Dir)
@@ -189,7 +187,7 @@ func TestAFollowerWithoutItsTables(t *testing.T) {
 				reply.Parts = b.Parts()
 			})
 		}()
-		newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}}).asks()
+		newAnchor(t, s, cut.Ask{ID: "a", Task: taskOf(cut.Read)}).asks()
 		synctest.Wait()
 		s.st.Lock()
 		failure := s.st.Failure

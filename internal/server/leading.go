@@ -3,7 +3,6 @@ package server
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -67,7 +66,7 @@ func (c *leading) register(m *state.Memory) {
 	})
 	c.records = state.AddEvent(m, "cut", func(r cut.Record) {
 		c.leader.Recall(r)
-		if r.Done != nil && r.Done.Why == "" && r.Done.Ask.Plan.Final() == cut.Take {
+		if r.Done != nil && r.Done.Why == "" && r.Done.Ask.Task.Plan().Final() == cut.Take {
 			c.recovery.want() // as in the process before: no checkpoint in the journal has what was loaded
 		}
 	})
@@ -148,7 +147,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 func (c *leading) prepare(f *wire.Frame, a *cut.Ask) (ready bool, err error) {
 	c.st.Lock()
 	err = c.may(f, a)
-	if err != nil || c.leader.Knows(a.ID) || !a.Plan.Has(cut.Write) {
+	if err != nil || c.leader.Knows(a.ID) || a.Task.Save == nil {
 		c.st.Unlock()
 		return true, err
 	}
@@ -161,8 +160,8 @@ func (c *leading) prepare(f *wire.Frame, a *cut.Ask) (ready bool, err error) {
 		c.preparing[a.ID] = p
 		c.under.Go(func() {
 			defer close(p.over)
-			if a.Dir != "" {
-				p.err = c.recovery.claims.Take(c.life, a.Dir)
+			if dir := a.Task.Save.Dir; dir != "" {
+				p.err = c.recovery.claims.Take(c.life, dir)
 			} else {
 				c.recovery.series.Look(c.life)
 			}
@@ -209,17 +208,12 @@ func (c *leading) place(a *cut.Ask) error {
 	if !c.leader.Speaks(a) || a.Knows != cut.Held {
 		return nil
 	}
-	at := wire.Placed{Dir: a.Dir}
-	if len(a.Brought) > 0 {
-		if err := json.Unmarshal(a.Brought, &at.Progress); err != nil {
-			return err
-		}
-	}
 	if err := c.frozen.complete(a.ID); err != nil {
 		return err
 	}
-	if own := at.Progress != nil; own {
-		*at.Progress = c.epochs.further(*at.Progress)
+	save := a.Task.Save
+	if own := save.Progress != nil; own {
+		*save.Progress = c.epochs.further(*save.Progress)
 		c.recovery.begins(c.holding.fileID(a.Number), c.holding.part.Updates.Version())
 		c.st.Unlock()
 		dir, err := c.recovery.own(a.ID)
@@ -227,27 +221,26 @@ func (c *leading) place(a *cut.Ask) error {
 		if err != nil {
 			return err
 		}
-		at.Dir = dir
+		save.Dir = dir
 		if !c.leader.Speaks(a) { // the request came twice, or the cut was given up
 			return nil
 		}
 		if base := c.recovery.series.Base(c.leader.Whole()); base != nil {
-			at.Base = base.ID
+			save.Base = base.ID
 		}
 	}
-	if at.Dir == "" {
+	if save.Dir == "" {
 		return wire.Refuse(wire.StatusRefused, "a checkpoint of worker %d has neither a directory nor progress",
 			a.Worker)
 	}
-	var err error
-	a.Brought, err = json.Marshal(at)
-	return err
+	return nil
 }
 
 // seal makes a checkpoint of the parts that all servers have written. It runs on a goroutine of its own, since a commit
 // writes files, and reports the outcome to the machine.
 func (c *leading) seal(s *cut.Sealing) {
-	err := c.saving.seal(s, c.holding.fileID(s.Number))
+	s.Save.ID = c.holding.fileID(s.Number)
+	err := c.saving.seal(s)
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.leader.Sealed(s.Number, err)
@@ -327,11 +320,11 @@ func (c *leading) do() {
 // makes one, and a save that found a checkpoint of the same steps fulfils one.
 func (c *leading) over(d *cut.Done) {
 	_, under := c.leader.Report()
-	switch plan := d.Ask.Plan; {
+	switch plan := d.Ask.Task.Plan(); {
 	case plan.Final() == cut.Take: // no checkpoint has it yet, and a process that comes back needs the directory
 		c.recovery.want()
 	// another checkpoint was of the same moment
-	case plan.Has(cut.Write) && plan.Final() == "" && d.Ask.Dir == "" && d.Number != under:
+	case plan.Has(cut.Write) && plan.Final() == "" && d.Ask.Task.Save.Dir == "" && d.Number != under:
 		c.recovery.satisfied()
 	}
 }

@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -53,7 +52,7 @@ func TestWhatNoServerFollows(t *testing.T) {
 func TestAServerThatIsNotReached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := job{strategy: strategy.Async(), endpoints: []string{"server:1", "server:2"}}.server(t)
-		a := newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}})
+		a := newAnchor(t, s, cut.Ask{ID: "a", Task: taskOf(cut.Read)})
 		if status := a.asks(); status != wire.StatusOK {
 			t.Fatal(status)
 		}
@@ -97,7 +96,7 @@ func TestReturnedServerAwaitsItsWorkers(t *testing.T) {
 			t.Errorf("%d workers are dead", len(deaths))
 		}
 		s.st.Unlock()
-		hold := cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.Read}}
+		hold := cut.Order{Number: 1, Work: cut.Hold, Task: taskOf(cut.Read)}
 		if a, err := s.holding.answer(&hold, func() bool { return false }); err != nil || a.Work != "" || s.st.Follower.Number() != 0 {
 			t.Errorf("it holds before its worker has shown life: %+v, %v", a, err)
 		}
@@ -140,7 +139,7 @@ func TestServersDoubtAModelOnce(t *testing.T) {
 			return message(t, wire.Header{Op: wire.OpServe, Life: 1}, wire.Serve{Cut: cut, Before: wire.Chain(chain.Doubted())})
 		}
 		send(t, s, doubts("1"), wire.StatusStale)
-		a := newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}})
+		a := newAnchor(t, s, cut.Ask{ID: "a", Task: taskOf(cut.Read)})
 		a.until(cut.Reached)
 		for range 2 {
 			send(t, s, doubts("1"), wire.StatusOK)
@@ -214,22 +213,19 @@ func TestOrderIsAnsweredWhenDone(t *testing.T) {
 		t.Run(string(work), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t, strategy.Async())
-				with, at := wire.Cutting{Serving: &wire.Serving{Params: []string{"emb"}}, Shrink: wire.Shrink{Unseen: 1}}, wire.Placed{Dir: t.TempDir()}
-				if work == cut.Take {
-					with.Load = t.TempDir()
-					commits(t, s, with.Load, "seven")
-				}
-				how, err := json.Marshal(with)
-				if err != nil {
-					t.Fatal(err)
-				}
-				brought, err := json.Marshal(at)
-				if err != nil {
-					t.Fatal(err)
+				task := taskOf(plan...)
+				switch work {
+				case cut.Write:
+					task.Save.Dir = t.TempDir()
+				case cut.Mark:
+					task.Serve.Params = []string{"emb"}
+				case cut.Take:
+					task.Load.Dir = t.TempDir()
+					commits(t, s, task.Load.Dir, "seven")
 				}
 				began := time.Now()
 				for _, w := range []cut.Work{cut.Hold, cut.Reach, work, cut.Free} {
-					o := cut.Order{Number: 1, Work: w, Plan: plan, Steps: none[:1], How: how, Brought: brought}
+					o := cut.Order{Number: 1, Work: w, Task: task, Steps: none[:1]}
 					if w == work {
 						o.Name = "final-1"
 					}
@@ -238,7 +234,7 @@ func TestOrderIsAnsweredWhenDone(t *testing.T) {
 						t.Fatalf("%s is answered with %+v, %v, %v later", w, a, err, time.Since(began))
 					}
 					if work == cut.Take && w == cut.Reach {
-						brought = a.Said
+						task.Load.Found = string(a.Said)
 					}
 				}
 				s.holding.under.Wait()
@@ -379,7 +375,7 @@ func TestInvalidPeriodEndIsRefused(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		holds(t, s, 1, cut.End)
 		ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1]})
-		if a := ordered(t, s, cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte("{")}); a.Err == "" || s.part.Store.Tables[0].Clock() != 0 {
+		if a := ordered(t, s, cut.Order{Number: 1, Work: cut.End, Name: "end-1", Task: taskOf(cut.Read)}); a.Err == "" || s.part.Store.Tables[0].Clock() != 0 {
 			t.Errorf("it is answered with %+v, and %d periods have ended", a, s.part.Store.Tables[0].Clock())
 		}
 		ordered(t, s, cut.Order{Number: 1, Work: cut.Free})

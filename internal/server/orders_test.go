@@ -23,9 +23,12 @@ import (
 	"github.com/gofleet/gofleet/transport"
 )
 
-// ordered does an order as server 0 sends it: until it is answered.
+// ordered does an order as server 0 sends it: until it is answered. One that names no task is for the cut's.
 func ordered(t *testing.T, s *Server, o cut.Order) *cut.Answer {
 	t.Helper()
+	if o.Task == (cut.Task{}) {
+		o.Task = taskOf(s.st.Follower.Plan()...)
+	}
 	for {
 		switch a, err := s.holding.answer(&o, func() bool { return false }); {
 		case err != nil:
@@ -42,7 +45,7 @@ func ordered(t *testing.T, s *Server, o cut.Order) *cut.Answer {
 func holds(t *testing.T, s *Server, number uint64, plan ...cut.Work) {
 	t.Helper()
 	t.Cleanup(s.holding.under.Wait)
-	a := ordered(t, s, cut.Order{Number: number, Work: cut.Hold, Plan: plan})
+	a := ordered(t, s, cut.Order{Number: number, Work: cut.Hold, Task: taskOf(plan...)})
 	if a.Stale || a.Err != "" {
 		t.Fatalf("it does not hold: %+v", a)
 	}
@@ -56,6 +59,28 @@ func holds(t *testing.T, s *Server, number uint64, plan ...cut.Work) {
 	}
 }
 
+// taskOf is a task with these works.
+func taskOf(plan ...cut.Work) (t cut.Task) {
+	has := cut.Plan(plan).Has
+	if has(cut.Write) {
+		t.Save = new(cut.Save)
+	}
+	if has(cut.End) {
+		t.Shrink = unseen(1)
+	}
+	if has(cut.Mark) {
+		t.Serve = new(cut.Serve)
+	}
+	if has(cut.Take) {
+		t.Load = new(cut.Load)
+	}
+	t.Read = has(cut.Read) && t.Serve == nil && t.Load == nil
+	return t
+}
+
+// unseen is the end of a period that drops rows which were not seen for so many.
+func unseen(periods uint32) *cut.Shrink { return &cut.Shrink{Shrink: wire.Shrink{Unseen: periods}} }
+
 // none are steps of a cut in which worker 0 has made none.
 var none = []uint64{roster.Step(1, 0), 0}
 
@@ -65,7 +90,7 @@ func TestACutWaitsForNoDead(t *testing.T) {
 		s := job{strategy: strategy.Async(), workers: 2}.server(t)
 		send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
 		holds(t, s, 1, cut.Read)
-		reach := cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 0), roster.Step(1, 2)}}
+		reach := cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 0), roster.Step(1, 2)}, Task: taskOf(cut.Read)}
 		if a, err := s.holding.answer(&reach, func() bool { return false }); err != nil || a.Work != "" || a.Number != 1 {
 			t.Fatalf("a step is lacking, and the answer is %+v, %v", a, err)
 		}
@@ -127,7 +152,7 @@ func TestRestartedServerRefusesHold(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		s.st.Returned = true
 		s.st.Roster.Awake(s.st.Clock.Now())
-		hold := cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.Read}}
+		hold := cut.Order{Number: 1, Work: cut.Hold, Task: taskOf(cut.Read)}
 		if a, err := s.holding.answer(&hold, func() bool { return false }); err != nil || a.Work != "" || s.st.Follower.Number() != 0 {
 			t.Fatalf("it holds: %+v, %v", a, err)
 		}
@@ -141,9 +166,9 @@ func TestAReturnedServer0GoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-		ask := cut.Ask{ID: "a", Plan: cut.Plan{cut.End}, How: []byte(`{"unseen":1}`)}
+		ask := cut.Ask{ID: "a", Task: cut.Task{Shrink: unseen(1)}}
 		then := s.facts(t)
-		text, err := json.Marshal([]cut.Record{{Led: 4}, {Intent: &cut.Intent{Number: 4, Ask: ask, Step: 1, At: none[:1]}}})
+		text, err := json.Marshal([]cut.Record{{Led: 4}, {Intent: &cut.Intent{Number: 4, Ask: ask, Task: ask.Task, Step: 1, At: none[:1]}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +187,7 @@ func TestAReturnedServer0GoesOn(t *testing.T) {
 		a := newAnchor(t, s, ask) // its worker asks again
 		s.st.Lock()
 		s.leading.do()
-		s.leading.send(cut.Sending{To: 0, Order: &cut.Order{Number: 4, Work: cut.End, Name: "end-4", How: ask.How}})
+		s.leading.send(cut.Sending{To: 0, Order: &cut.Order{Number: 4, Work: cut.End, Name: "end-4", Task: ask.Task}})
 		s.st.Unlock()
 		a.whole()
 		synctest.Wait()
@@ -184,7 +209,7 @@ func TestAPartIsWrittenOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	holds(t, s, 1, cut.Write, cut.Commit)
-	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1], Brought: []byte(`{"dir":"` + dir + `"}`)})
+	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1], Task: cut.Task{Save: &cut.Save{Dir: dir}}})
 	if a := ordered(t, s, cut.Order{Number: 1, Work: cut.Write}); !strings.Contains(a.Err, "save again") {
 		t.Errorf("the answer is %+v", a)
 	}
@@ -203,13 +228,10 @@ func TestAModelIsMarked(t *testing.T) {
 			s := newServer(t, strategy.Async())
 			send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 			holds(t, s, 1, cut.Read, cut.Mark)
-			how, err := json.Marshal(wire.Cutting{Serving: (*wire.Serving)(&table.Serving{Params: []string{"emb"}, Keep: -1})})
-			if err != nil {
-				t.Fatal(err)
-			}
+			task := cut.Task{Serve: &cut.Serve{Serving: wire.Serving{Params: []string{"emb"}, Keep: -1}}}
 			var listed wire.Listed
 			if lists {
-				a := ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 1)}, How: how})
+				a := ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 1)}, Task: task})
 				if err := json.Unmarshal(a.Said, &listed); err != nil || listed.Left != 0 || listed.Last != "" {
 					t.Fatalf("it has listed %+v, %v: %s", listed, err, a.Err)
 				}
@@ -218,12 +240,9 @@ func TestAModelIsMarked(t *testing.T) {
 				}
 			}
 			chain := wire.Chain{Base: "b", Last: "b", Generation: "g"}
-			now, err := json.Marshal(chain)
-			if err != nil {
-				t.Fatal(err)
-			}
+			task.Serve.Chain = chain
 			for range 2 {
-				a := ordered(t, s, cut.Order{Number: 1, Work: cut.Mark, Name: "mark-1", How: how, Brought: now})
+				a := ordered(t, s, cut.Order{Number: 1, Work: cut.Mark, Name: "mark-1", Task: task})
 				if a.Stale || a.Err != "" {
 					t.Fatalf("the answer is %+v", a)
 				}
@@ -251,23 +270,19 @@ func TestALoadIsSaved(t *testing.T) {
 		s := newServer(t, choice)
 		dir := t.TempDir()
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-		newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+		newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: dir}}}).whole()
 		if s.recovery.wish.wanted {
 			t.Fatal("a checkpoint is wanted behind a save")
 		}
 		send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)
-		how, err := json.Marshal(wire.Cutting{Load: dir})
-		if err != nil {
-			t.Fatal(err)
-		}
-		newAnchor(t, s, cut.Ask{ID: "b", Plan: cut.Plan{cut.Read, cut.Take}, How: how}).whole()
+		load := cut.Task{Load: &cut.Load{Dir: dir}}
+		newAnchor(t, s, cut.Ask{ID: "b", Task: load}).whole()
 		synctest.Wait()
 		if !s.recovery.wish.wanted || !s.recovery.asks(0) || weight(t, s) != -1 {
 			t.Errorf("a checkpoint is wanted: %t; the weight is %v, want -1", s.recovery.wish.wanted, weight(t, s))
 		}
-		a := newAnchor(t, s, cut.Ask{ID: "c", Plan: cut.Plan{cut.Write, cut.Commit}, How: []byte(`{"progress":{}}`)})
+		a := newAnchor(t, s, cut.Ask{ID: "c", Task: cut.Task{Save: &cut.Save{Progress: new(wire.Progress)}}})
 		a.until(cut.Held)
-		a.Brought = []byte(`{}`)
 		a.whole()
 		if s.recovery.last.whole.IsZero() {
 			t.Error("nobody knows when the last was whole")
@@ -279,18 +294,17 @@ func TestALoadIsSaved(t *testing.T) {
 		s.recovery.want()
 		s.st.Unlock()
 		send(t, s, pushOf(s, wire.Header{Seq: 3}), wire.StatusOK)
-		newAnchor(t, s, cut.Ask{ID: "d", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+		newAnchor(t, s, cut.Ask{ID: "d", Task: cut.Task{Save: &cut.Save{Dir: dir}}}).whole()
 		if !s.recovery.wish.wanted {
 			t.Error("a save into another directory is what was wanted")
 		}
-		a = newAnchor(t, s, cut.Ask{ID: "e", Plan: cut.Plan{cut.Write, cut.Commit}, How: []byte(`{"progress":{}}`)})
+		a = newAnchor(t, s, cut.Ask{ID: "e", Task: cut.Task{Save: &cut.Save{Progress: new(wire.Progress)}}})
 		a.until(cut.Held)
-		a.Brought = []byte(`{}`)
 		a.whole()
 		s.st.Lock()
 		s.recovery.want()
 		s.st.Unlock()
-		newAnchor(t, s, cut.Ask{ID: "f", Plan: cut.Plan{cut.Write, cut.Commit}, How: []byte(`{"progress":{}}`)}).whole()
+		newAnchor(t, s, cut.Ask{ID: "f", Task: cut.Task{Save: &cut.Save{Progress: new(wire.Progress)}}}).whole()
 		if s.recovery.wish.wanted || s.recovery.wish.whole != 3 {
 			t.Errorf("one of this very step is there, and this is wanted: %+v", s.recovery.wish)
 		}
@@ -336,19 +350,16 @@ func TestCopiesBeginAnew(t *testing.T) {
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 	asks(2, 1, true)
 	asks(3, 0, false)
-	newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit, cut.End}, How: []byte(`{"unseen":2}`)}).whole()
+	newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: dir}, Shrink: unseen(2)}}).whole()
 	asks(4, 0, false) // nothing was dropped
-	b := newAnchor(t, s, cut.Ask{ID: "b", Plan: cut.Plan{cut.End}, How: []byte(`{"unseen":1}`)})
+	b := newAnchor(t, s, cut.Ask{ID: "b", Task: cut.Task{Shrink: unseen(1)}})
 	if b.whole(); len(b.told.Said) != 1 || string(b.told.Said[0]) != `{"rows":[1],"waiting":[0]}` {
 		t.Errorf("the worker is told %s", b.told.Said)
 	}
 	asks(5, 0, true)
 	asks(6, 0, false)
-	how, err := json.Marshal(wire.Cutting{Load: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	newAnchor(t, s, cut.Ask{ID: "c", Plan: cut.Plan{cut.Read, cut.Take}, How: how}).whole()
+	load := cut.Task{Load: &cut.Load{Dir: dir}}
+	newAnchor(t, s, cut.Ask{ID: "c", Task: load}).whole()
 	asks(7, 1, true)
 	asks(8, 0, false)
 }
@@ -499,17 +510,15 @@ func TestATakeReadsAgain(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := t.TempDir()
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-	newAnchor(t, s, cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+	newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: dir}}}).whole()
 	s.holding.under.Wait()
 	s.leading.under.Wait()
 	send(t, s, pushOf(s, wire.Header{Seq: 2}), wire.StatusOK)
-	how, err := json.Marshal(wire.Cutting{Load: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	load := cut.Task{Load: &cut.Load{Dir: dir}}
 	take := func(number uint64, found []byte, says string, weighs float32) {
 		t.Helper()
-		a := ordered(t, s, cut.Order{Number: number, Work: cut.Take, Name: fmt.Sprint("take-", number), How: how, Brought: found})
+		task := cut.Task{Load: &cut.Load{Dir: dir, Found: string(found)}}
+		a := ordered(t, s, cut.Order{Number: number, Work: cut.Take, Name: fmt.Sprint("take-", number), Task: task})
 		if !strings.Contains(a.Err, says) || says == "" && a.Err != "" || weight(t, s) != weighs {
 			t.Errorf("take %d: %q, and the weight is %v, want %q and %v", number, a.Err, weight(t, s), says, weighs)
 		}
@@ -519,13 +528,13 @@ func TestATakeReadsAgain(t *testing.T) {
 	holds(t, s, 5, cut.Read, cut.Take)
 	take(5, []byte("another"), "other servers have loaded another", -2)
 	holds(t, s, 6, cut.Read, cut.Take)
-	found := ordered(t, s, cut.Order{Number: 6, Work: cut.Reach, Steps: steps, How: how}).Said
+	found := ordered(t, s, cut.Order{Number: 6, Work: cut.Reach, Steps: steps, Task: load}).Said
 	ordered(t, s, cut.Order{Number: 6, Work: cut.Free})
 	holds(t, s, 7, cut.Read, cut.Take)
 	take(7, found, "", -1)
 	send(t, s, pushOf(s, wire.Header{Seq: 3}), wire.StatusOK)
 	holds(t, s, 8, cut.Read, cut.Take)
-	ordered(t, s, cut.Order{Number: 8, Work: cut.Reach, Steps: []uint64{roster.Step(1, 3)}, How: how})
+	ordered(t, s, cut.Order{Number: 8, Work: cut.Reach, Steps: []uint64{roster.Step(1, 3)}, Task: load})
 	if err := os.Remove(filepath.Join(dir, "manifest.json")); err != nil {
 		t.Fatal(err)
 	}
@@ -547,7 +556,7 @@ func TestALeaverEndsItsCut(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := job{strategy: strategy.Async(), workers: 2}.server(t)
 				send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
-				newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}}).until(cut.Held)
+				newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: t.TempDir()}}}).until(cut.Held)
 				began, b := time.Now(), new(wire.Builder)
 				b.Reset(wire.Header{Op: wire.OpLeave, Worker: c.who, Life: 1})
 				send(t, s, b, wire.StatusOK)
@@ -575,7 +584,7 @@ func TestAJournalThatFailsAtTheEnd(t *testing.T) {
 	holds(t, s, 1, cut.End)
 	ordered(t, s, cut.Order{Number: 1, Work: cut.Reach, Steps: none[:1]})
 	s.segments.journal.Close()
-	_, err := s.holding.answer(&cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte(`{"unseen":1}`)}, func() bool { return false })
+	_, err := s.holding.answer(&cut.Order{Number: 1, Work: cut.End, Name: "end-1", Task: cut.Task{Shrink: unseen(1)}}, func() bool { return false })
 	s.holding.under.Wait()
 	s.st.Lock()
 	defer s.st.Unlock()
@@ -590,7 +599,7 @@ func TestAServerThatEndsDoesNoOrder(t *testing.T) {
 	s := newServer(t, choice)
 	holds(t, s, 1, cut.End)
 	s.st.Close()
-	if _, err := s.holding.answer(&cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte(`{}`)}, func() bool { return false }); err == nil {
+	if _, err := s.holding.answer(&cut.Order{Number: 1, Work: cut.End, Name: "end-1", Task: taskOf(cut.End)}, func() bool { return false }); err == nil {
 		t.Error("the order is answered")
 	}
 	s.holding.under.Wait()

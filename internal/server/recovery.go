@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
@@ -202,19 +203,19 @@ func (c *recovery) asks(worker int) bool { return c.wish.wanted && c.savers.Save
 
 // committed records that a checkpoint is whole, and removes old ones. It runs on the goroutine that commits, and does
 // not hold the lock while it removes.
-func (c *recovery) committed(msg *saved) {
-	if msg.progress == nil {
+func (c *recovery) committed(save *cut.Save) {
+	if save.Progress == nil {
 		return
 	}
-	c.log.Info("checkpoint is complete", "dir", msg.dir, "after epoch", msg.progress.Epoch)
+	c.log.Info("checkpoint is complete", "dir", save.Dir, "after epoch", save.Progress.Epoch)
 	c.st.Lock()
 	c.meter.checkpoints.Add(1)
-	c.last.commit(msg.id)
-	if c.wish.begun == msg.id {
+	c.last.commit(save.ID)
+	if c.wish.begun == save.ID {
 		c.satisfied()
 	}
 	c.st.Unlock()
-	c.series.Committed(msg.dir)
+	c.series.Committed(save.Dir)
 	c.series.Prune()
 }
 

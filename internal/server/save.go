@@ -2,7 +2,6 @@ package server
 
 import (
 	"encoding/json"
-	"errors"
 	"log/slog"
 	"slices"
 
@@ -41,20 +40,6 @@ type saving struct {
 	log      *slog.Logger
 }
 
-// saved is a checkpoint that servers write. It belongs to one cut, through image, write and commit; parts and steps are
-// set on server 0 alone.
-type saved struct {
-	id     string // in the names of its files
-	dir    string
-	params []string // the params that are written; none means all
-	// progress is nil for a checkpoint that a worker's Save names.
-	progress *wire.Progress // of one of the job's own checkpoints
-	base     string         // the id of the checkpoint that it is based on, "" for none
-	// steps has the [roster.Step] of each worker.
-	steps []uint64 // by worker: the last step in it
-	parts []written
-}
-
 // written is a server's report of its part of a checkpoint: the file, and the state of the tables at the cut.
 type written struct {
 	File  string `json:"file"`
@@ -83,8 +68,8 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 
 // partOf is the report of a part without its file. The caller holds the lock. It is taken at the cut, before pushes go
 // on.
-func (c *saving) partOf(msg *saved) written {
-	p := written{Step: c.store.Step(), Positions: c.positions(msg),
+func (c *saving) partOf(save *cut.Save) written {
+	p := written{Step: c.store.Step(), Positions: c.positions(save),
 		RateFactors: c.rates.saved(), Begun: slices.Clone(c.epochs.begun)}
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
@@ -96,34 +81,34 @@ func (c *saving) partOf(msg *saved) written {
 }
 
 // nameOf is the file of this server's part. It includes the id, so that two saves never write one file.
-func (c *saving) nameOf(msg *saved) string {
-	return checkpoint.PartName(msg.id, c.part.Index, c.servers)
+func (c *saving) nameOf(save *cut.Save) string {
+	return checkpoint.PartName(save.ID, c.part.Index, c.servers)
 }
 
 // image is the content of a part; that of one of the job's own checkpoints may be only what has changed. The image
 // shares rows with the tables until they change, and must be closed. The caller holds the lock, so that the image is of
 // the cut.
-func (c *saving) image(msg *saved) (checkpoint.Image, error) {
-	if msg.progress != nil {
-		return c.tracker.Image(msg.id, msg.base)
+func (c *saving) image(save *cut.Save) (checkpoint.Image, error) {
+	if save.Progress != nil {
+		return c.tracker.Image(save.ID, save.Base)
 	}
-	return checkpoint.ImageOf(c.store, msg.params...), nil
+	return checkpoint.ImageOf(c.store, save.Params...), nil
 }
 
 // writeImage writes an image. It refuses to replace a file that another process has written. It needs no lock, and
 // pushes go on meanwhile. When it returns, the part is on the disk; it belongs to a checkpoint only after the commit.
-func (c *saving) writeImage(msg *saved, image checkpoint.Image) (p checkpoint.Part, err error) {
-	name := c.nameOf(msg)
-	written, err := checkpoint.Written(msg.dir, name)
+func (c *saving) writeImage(save *cut.Save, image checkpoint.Image) (p checkpoint.Part, err error) {
+	name := c.nameOf(save)
+	written, err := checkpoint.Written(save.Dir, name)
 	if written {
-		err = wire.Refuse(wire.StatusStale, "checkpoint %s was written here before: save again", msg.id)
+		err = wire.Refuse(wire.StatusStale, "checkpoint %s was written here before: save again", save.ID)
 	}
 	if err == nil {
-		p, err = checkpoint.WriteImage(c.recovery.life, msg.dir, name, image)
+		p, err = checkpoint.WriteImage(c.recovery.life, save.Dir, name, image)
 	}
 	if err == nil {
-		c.log.Info("wrote checkpoint", "dir", msg.dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
-		if msg.base == "" {
+		c.log.Info("wrote checkpoint", "dir", save.Dir, "file", p.File, "bytes", p.Bytes, "rows", p.Rows)
+		if save.Base == "" {
 			c.segments.size.Store(p.Bytes)
 		}
 	}
@@ -133,8 +118,8 @@ func (c *saving) writeImage(msg *saved, image checkpoint.Image) (p checkpoint.Pa
 // positions are the places of all workers in their data at the cut of a checkpoint of all params, as the pushes up to
 // it report; later pushes are held. The caller holds the lock. They are copies, since workers go on while the
 // checkpoint is written.
-func (c *saving) positions(msg *saved) (all [][]progress.Position) {
-	if len(msg.params) > 0 {
+func (c *saving) positions(save *cut.Save) (all [][]progress.Position) {
+	if len(save.Params) > 0 {
 		return nil
 	}
 	for w := range c.roster.Workers() {
@@ -143,61 +128,55 @@ func (c *saving) positions(msg *saved) (all [][]progress.Position) {
 	return all
 }
 
-// seal commits what all servers have written in a cut as a checkpoint with that id. It runs on server 0, without the
+// seal commits what all servers have written in a cut as a checkpoint. It runs on server 0, without the
 // lock.
-func (c *saving) seal(s *cut.Sealing, id string) error {
-	var with wire.Cutting
-	var at wire.Placed
-	if err := errors.Join(state.Parse(s.Ask.How, &with), state.Parse(s.Brought, &at)); err != nil {
-		return err
-	}
-	msg := &saved{id: id, dir: at.Dir, base: at.Base, progress: at.Progress, params: with.Params, steps: s.Steps,
-		parts: make([]written, len(s.Parts))}
+func (c *saving) seal(s *cut.Sealing) error {
+	parts := make([]written, len(s.Parts))
 	for i, said := range s.Parts {
-		if err := json.Unmarshal(said, &msg.parts[i]); err != nil {
+		if err := json.Unmarshal(said, &parts[i]); err != nil {
 			return err
 		}
 	}
-	err := c.whole(msg)
+	err := c.whole(s, parts)
 	if err == nil {
-		c.recovery.committed(msg)
+		c.recovery.committed(&s.Save)
 	}
 	return err
 }
 
 // whole commits what all servers have written as a checkpoint. After an error the directory has no checkpoint, or the
 // one before.
-func (c *saving) whole(msg *saved) (err error) {
-	m := c.manifest(msg)
-	if m.Base, err = c.recovery.series.Based(msg.base); err != nil {
+func (c *saving) whole(s *cut.Sealing, parts []written) (err error) {
+	m := c.manifest(s, parts)
+	if m.Base, err = c.recovery.series.Based(s.Save.Base); err != nil {
 		return err
 	}
-	if msg.progress != nil {
-		return c.recovery.series.Commit(c.recovery.life, msg.dir, m)
+	if s.Save.Progress != nil {
+		return c.recovery.series.Commit(c.recovery.life, s.Save.Dir, m)
 	}
-	return c.recovery.claims.Commit(c.recovery.life, msg.dir, m)
+	return c.recovery.claims.Commit(c.recovery.life, s.Save.Dir, m)
 }
 
 // manifest is the manifest of a checkpoint whose parts are written. Server 0's part has what is the same on all;
 // positions are those that all servers agree on.
-func (c *saving) manifest(msg *saved) checkpoint.Manifest {
-	m := checkpoint.Manifest{ID: msg.id, Step: msg.parts[0].Step, RateFactors: msg.parts[0].RateFactors,
-		Progress: (*checkpoint.Progress)(msg.progress), Positions: msg.parts[0].Positions}
-	m.Holds(c.rule, c.part.Layout.Params, msg.params...)
+func (c *saving) manifest(s *cut.Sealing, parts []written) checkpoint.Manifest {
+	m := checkpoint.Manifest{ID: s.Save.ID, Step: parts[0].Step, RateFactors: parts[0].RateFactors,
+		Progress: (*checkpoint.Progress)(s.Save.Progress), Positions: parts[0].Positions}
+	m.Holds(c.rule, c.part.Layout.Params, s.Save.Params...)
 	if _, m.Copies = c.st.Mode.(*mode.Copies); m.Copies {
-		m.Step = msg.parts[0].Updates
+		m.Step = parts[0].Updates
 	}
-	for _, step := range msg.steps {
+	for _, step := range s.Steps {
 		m.Steps = append(m.Steps, roster.SeqOf(step))
 	}
-	for _, p := range msg.parts {
+	for _, p := range parts {
 		for w := range min(len(m.Positions), len(p.Positions)) { // a dead worker's may differ
 			m.Positions[w] = progress.Agreed(m.Copies, m.Positions[w], p.Positions[w])
 		}
 		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
 	}
 	if m.Progress != nil {
-		for w, b := range msg.parts[0].Begun {
+		for w, b := range parts[0].Begun {
 			m.Firsts = append(m.Firsts, b.First(m.Positions[w]))
 		}
 		c.st.Lock() // no deed is done while a checkpoint is made whole

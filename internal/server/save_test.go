@@ -78,7 +78,7 @@ func (a *anchor) whole() {
 func TestMessagesOfASaveComeTwice(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
-	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}})
+	a := newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: t.TempDir()}}})
 	first := a.Ask
 	a.whole()
 	send(t, s, pushOf(s, wire.Header{Seq: 2, Acked: 2}), wire.StatusOK)
@@ -100,7 +100,7 @@ func TestMessagesOfASaveComeTwice(t *testing.T) {
 // TestASaveThatWasGivenUp sends its messages late.
 func TestASaveThatWasGivenUp(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}, GivesUp: true})
+	a := newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: t.TempDir()}}, GivesUp: true})
 	if status := a.asks(); status != wire.StatusStale {
 		t.Errorf("status %d", status)
 	}
@@ -116,7 +116,7 @@ func TestASaveThatWasGivenUp(t *testing.T) {
 func TestStrangersWriteNothing(t *testing.T) {
 	s := newServer(t, strategy.Async())
 	dir := t.TempDir()
-	ask := cut.Ask{ID: "a", Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}
+	ask := cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: dir}}}
 	for _, op := range []wire.Op{wire.OpCut, wire.OpKeep, wire.OpServe} {
 		for name, c := range map[string]struct {
 			h    wire.Header
@@ -156,8 +156,8 @@ func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 				}
 				return a
 			}
-			order(cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.Write, cut.Commit}})
-			order(cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 0)}, Brought: []byte(`{"dir":"` + dir + `"}`)})
+			order(cut.Order{Number: 1, Work: cut.Hold, Task: taskOf(cut.Write, cut.Commit)})
+			order(cut.Order{Number: 1, Work: cut.Reach, Steps: []uint64{roster.Step(1, 0)}, Task: cut.Task{Save: &cut.Save{Dir: dir}}})
 			if a := order(cut.Order{Number: 1, Work: cut.Write}); a.Stale {
 				t.Fatal("nothing was written")
 			}
@@ -178,7 +178,7 @@ func TestFilesOfASaveThatWasGivenUp(t *testing.T) {
 // TestARestartedWorkerEndsItsSave: another process in a worker's place does not go on with its save, and pushes do.
 func TestARestartedWorkerEndsItsSave(t *testing.T) {
 	s := newServer(t, strategy.Async())
-	a := newAnchor(t, s, cut.Ask{ID: "a", Dir: t.TempDir(), Plan: cut.Plan{cut.Write, cut.Commit}})
+	a := newAnchor(t, s, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: t.TempDir()}}})
 	a.until(cut.Held)
 	hello := message(t, wire.Header{Op: wire.OpJoin}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint})
 	send(t, s, hello, wire.StatusNotReady)
@@ -196,7 +196,7 @@ func TestTheStepOfAManifest(t *testing.T) {
 			choice = strategy.Geo(1)
 		}
 		s := newServer(t, choice)
-		is := s.saving.manifest(&saved{id: "a", steps: []uint64{roster.Step(2, 9)}, parts: []written{{Step: 3, Updates: 7}}})
+		is := s.saving.manifest(&cut.Sealing{Save: cut.Save{ID: "a"}, Steps: []uint64{roster.Step(2, 9)}}, []written{{Step: 3, Updates: 7}})
 		if is.Step != want || is.Copies != (m == strategy.ModeGeo) || len(is.Steps) != 1 || is.Steps[0] != 9 {
 			t.Errorf("%s: step %d, copies %t, steps of workers %v", m, is.Step, is.Copies, is.Steps)
 		}
@@ -209,7 +209,7 @@ func TestRateFactorBeginsAtItsUpdate(t *testing.T) {
 	s.part.Store.SetStep(10)
 	s.part.Store.SetRateFactor(0.5)
 	s.st.Lock()
-	p := s.saving.partOf(&saved{})
+	p := s.saving.partOf(&cut.Save{})
 	s.st.Unlock()
 	if n := len(p.RateFactors); n == 0 || p.Updates != 0 || p.RateFactors[n-1].From != 1 || p.RateFactors[n-1].By != 0.5 {
 		t.Errorf("behind %d updates the factors are %+v", p.Updates, p.RateFactors)

@@ -26,7 +26,7 @@ func TestStoppedServerServesOnForAHeartbeat(t *testing.T) {
 		"one has ended":   {func(_ *testing.T, s *Server) { s.st.Roster.End(1, "it was asked to", false) }, 3, 3},
 		"one is about to": {func(_ *testing.T, s *Server) { s.st.Roster.Savers.Asked(1, true) }, 1, -1},
 		"a cut is led": {func(t *testing.T, s *Server) {
-			newAnchor(t, s, cut.Ask{ID: "a", Plan: cut.Plan{cut.Read}}).until(cut.Reached)
+			newAnchor(t, s, cut.Ask{ID: "a", Task: taskOf(cut.Read)}).until(cut.Reached)
 		}, 1, -1},
 		"the job has failed": {func(_ *testing.T, s *Server) { s.servers.fail(wire.ErrFailed) }, 0, 0},
 		"none is left": {func(_ *testing.T, s *Server) {
@@ -76,9 +76,8 @@ func TestAServerEndsBehindACheckpoint(t *testing.T) {
 				var said bytes.Buffer
 				s.servers.log = slog.New(slog.NewTextHandler(&said, nil))
 				saves := func() { // as the worker does that is asked to
-					a := newAnchor(t, s, cut.Ask{ID: time.Now().String(), Plan: cut.Plan{cut.Write, cut.Commit}, How: []byte(`{"progress":{}}`)})
+					a := newAnchor(t, s, cut.Ask{ID: time.Now().String(), Task: cut.Task{Save: &cut.Save{Progress: new(wire.Progress)}}})
 					a.until(cut.Held)
-					a.Brought = []byte(`{}`)
 					a.whole()
 					s.holding.under.Wait()
 				}

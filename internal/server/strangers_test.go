@@ -72,7 +72,7 @@ func TestALifeProvesItself(t *testing.T) {
 			t.Run(op.String()+" by "+who, func(t *testing.T) {
 				h := h
 				h.Op = op
-				send(t, s, message(t, h, cut.Ask{Dir: t.TempDir(), ID: "a", Plan: cut.Plan{cut.Write, cut.Commit}}), wire.StatusBack)
+				send(t, s, message(t, h, cut.Ask{ID: "a", Task: cut.Task{Save: &cut.Save{Dir: t.TempDir()}}}), wire.StatusBack)
 			})
 		}
 	}
@@ -89,8 +89,8 @@ func TestOnlyServer0OrdersCuts(t *testing.T) {
 	order := func(job uint64, o cut.Order) *wire.Builder {
 		return message(t, wire.Header{Op: wire.OpOrder, Job: job, Life: 1}, o)
 	}
-	hold := cut.Order{Number: 1, Work: cut.Hold, Plan: cut.Plan{cut.End}}
-	end := cut.Order{Number: 1, Work: cut.End, Name: "end-1", How: []byte("{}")}
+	hold := cut.Order{Number: 1, Work: cut.Hold, Task: taskOf(cut.End)}
+	end := cut.Order{Number: 1, Work: cut.End, Name: "end-1", Task: taskOf(cut.End)}
 	free := cut.Order{Number: 1, Work: cut.Free}
 	for who, proof := range map[string]uint64{"the fingerprint": g.Fingerprint, "worker 0": g.Life(0, 1), "nobody": 0x1234} {
 		for _, o := range []cut.Order{hold, end, free} {
@@ -120,7 +120,7 @@ func TestServersNameFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"x/../../../evil", "..", "a.b", "a b", "a\x00", "ä", string(make([]byte, 65))} {
-		newAnchor(t, s, cut.Ask{ID: id, Dir: dir, Plan: cut.Plan{cut.Write, cut.Commit}}).whole()
+		newAnchor(t, s, cut.Ask{ID: id, Task: cut.Task{Save: &cut.Save{Dir: dir}}}).whole()
 		s.st.Leader.Loaded() // so that the next is another
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*"))

@@ -16,12 +16,9 @@ import (
 // work is what this server keeps of the cut that it holds, beside the state machine: an image to be written, lists of
 // rows for the anchor, or tables that were read beside its own.
 type work struct {
-	// number is the number of the cut, and with the request of its anchor.
-	number uint64
-	with   wire.Cutting
-	// save and part are set for plans with a checkpoint, lists and served for plans that are read, and beside for
-	// loads.
-	save saved // of a checkpoint
+	number uint64 // of the cut
+	// part is set for plans with a checkpoint, lists and served for plans that are read, and beside for loads.
+	task cut.Task
 	part written
 	// image is closed when it is written, or with the work.
 	image  *checkpoint.Image // nil while it is written
@@ -60,17 +57,14 @@ func (c *inHand) tidy() {
 // know of it. The caller holds the lock, which is released while rows are searched or files are read. For plans that
 // only end a period it prepares nothing but a place for lists.
 func (c *holding) aside(o *cut.Order) (said []byte, err error) {
-	w := &work{number: o.Number}
-	if err := state.Parse(o.How, &w.with); err != nil {
-		return nil, err
-	}
+	w := &work{number: o.Number, task: o.Task}
 	c.now = w
-	switch plan := c.follower.Plan(); {
-	case plan.Has(cut.Write):
-		return nil, c.takeImage(w, o)
-	case plan.Final() == cut.Mark:
+	switch {
+	case o.Task.Save != nil:
+		return nil, c.takeImage(w)
+	case o.Task.Serve != nil:
 		return c.list(w)
-	case plan.Final() == cut.Take:
+	case o.Task.Load != nil:
 		return c.read(w)
 	}
 	w.lists = map[uint32][]uint64{}
@@ -79,25 +73,22 @@ func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 
 // takeImage takes an image of this server's part of a checkpoint. The caller holds the lock. The journal's next records
 // come after the checkpoint, whether it becomes whole or not.
-func (c *holding) takeImage(w *work, o *cut.Order) error {
-	var at wire.Placed
-	if err := json.Unmarshal(o.Brought, &at); err != nil {
-		return err
-	}
-	w.save = saved{id: c.fileID(o.Number), dir: at.Dir, base: at.Base, progress: at.Progress, params: w.with.Params}
+func (c *holding) takeImage(w *work) error {
+	save := w.task.Save
+	save.ID = c.fileID(w.number)
 	if c.part.Index == 0 {
 		if err := c.saving.frozen.set(c.saving.frozen.brought()); err != nil {
 			return err
 		}
 	}
-	image, err := c.saving.image(&w.save)
+	image, err := c.saving.image(save)
 	if err != nil {
 		return err
 	}
-	w.image, w.part = &image, c.saving.partOf(&w.save)
-	c.segments.rebase(&w.save)
-	if len(w.save.params) == 0 {
-		c.newest, c.newestAt = source{Dir: w.save.dir, ID: w.save.id}, c.part.Updates.Version()
+	w.image, w.part = &image, c.saving.partOf(save)
+	c.segments.rebase(save)
+	if len(save.Params) == 0 {
+		c.newest, c.newestAt = source{Dir: save.Dir, ID: save.ID}, c.part.Updates.Version()
 	}
 	return nil
 }
@@ -115,7 +106,7 @@ func (c *holding) write(o *cut.Order) {
 	w.image = nil
 	c.under.Go(func() {
 		c.segments.forget()
-		p, err := c.saving.writeImage(&w.save, *image)
+		p, err := c.saving.writeImage(w.task.Save, *image)
 		image.Close() // before a cut begins in which tables are loaded
 		w.part.File, w.part.Bytes, w.part.Sum, w.part.Rows = p.File, p.Bytes, p.Sum, p.Rows
 		var said []byte
@@ -141,8 +132,8 @@ func (c *holding) remove(number uint64) {
 	}
 	c.wrote = nil
 	c.under.Go(func() {
-		if err := checkpoint.Discard(w.save.dir, w.part.File); err != nil {
-			c.log.Warn("the part of an abandoned checkpoint could not be removed", "dir", w.save.dir, "error", err)
+		if err := checkpoint.Discard(w.task.Save.Dir, w.part.File); err != nil {
+			c.log.Warn("the part of an abandoned checkpoint could not be removed", "dir", w.task.Save.Dir, "error", err)
 		}
 	})
 }
@@ -150,11 +141,8 @@ func (c *holding) remove(number uint64) {
 // list lists the rows that a model for serving takes, and the models that were saved before. The caller holds the lock,
 // which is released while the tables are searched: the cut keeps them unchanged. The answer is a wire.Listed.
 func (c *holding) list(w *work) ([]byte, error) {
-	if w.with.Serving == nil {
-		return nil, wire.Refuse(wire.StatusRefused, "nothing says which rows a model for serving takes")
-	}
 	c.st.Unlock()
-	all := c.store.Select(table.Serving(*w.with.Serving))
+	all := c.store.Select(table.Serving(w.task.Serve.Serving))
 	c.st.Lock()
 	w.served, w.lists = all, map[uint32][]uint64{}
 	listed := wire.Listed{Chain: wire.Chain(c.store.Chain())}
@@ -169,23 +157,18 @@ func (c *holding) list(w *work) ([]byte, error) {
 // its chain stays, so that the next delta is refused. mark runs on a goroutine of its own. The record is in the journal
 // before the tables change.
 func (c *holding) mark(o *cut.Order) {
-	var now wire.Chain
-	err := json.Unmarshal(o.Brought, &now)
 	c.st.Lock()
 	w := c.now
 	c.st.Unlock()
 	all, chain := make([]table.Served, len(c.store.Tables)), c.store.Chain()
 	if w != nil && w.number == o.Number && w.served != nil {
-		all, chain = w.served, table.Chain(now)
+		all, chain = w.served, table.Chain(o.Task.Serve.Chain)
 	}
-	var lost error
-	if err == nil {
-		lost = c.saving.mark(all, chain, o.Name)
-	}
+	lost := c.saving.mark(all, chain, o.Name)
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.journal.Failed(lost)
-	c.follower.Did(nil, err)
+	c.follower.Did(nil, nil)
 	c.st.Broadcast()
 	c.log.Info("a model for serving was saved", "model", chain.Last, "base", chain.Base, "deltas", chain.Deltas)
 }
@@ -194,11 +177,12 @@ func (c *holding) mark(o *cut.Order) {
 // holds the lock, which is released while files are read. A load that fails has changed nothing; its error answers the
 // order.
 func (c *holding) read(w *work) ([]byte, error) {
-	if n := c.st.Roster.Workers(); w.with.Worker < 0 || w.with.Worker >= n {
-		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", w.with.Worker, n)
+	load := w.task.Load
+	if n := c.st.Roster.Workers(); load.Worker < 0 || load.Worker >= n {
+		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", load.Worker, n)
 	}
 	c.st.Unlock()
-	n := c.reloading.readFrom(context.Background(), w.with.Load, w.with.Params)
+	n := c.reloading.readFrom(context.Background(), load.Dir, load.Params)
 	c.st.Lock()
 	w.beside = &n
 	return []byte(n.from.Origin), n.err
@@ -212,13 +196,11 @@ func (c *holding) take(o *cut.Order) {
 	defer c.st.Unlock()
 	w, err := c.now, error(nil)
 	if w == nil || w.number != o.Number || w.beside == nil {
-		w = &work{number: o.Number}
-		if err = json.Unmarshal(o.How, &w.with); err == nil {
-			_, err = c.read(w)
-		}
-		if err == nil && w.beside.from.Origin != string(o.Brought) {
-			err = fmt.Errorf("%s has %s now, and other servers have loaded %s", w.with.Load, w.beside.from.Origin,
-				o.Brought)
+		w = &work{number: o.Number, task: o.Task}
+		load := o.Task.Load
+		if _, err = c.read(w); err == nil && w.beside.from.Origin != load.Found {
+			err = fmt.Errorf("%s has %s now, and other servers have loaded %s", load.Dir, w.beside.from.Origin,
+				load.Found)
 		}
 	}
 	var said []byte
@@ -226,7 +208,7 @@ func (c *holding) take(o *cut.Order) {
 		n := w.beside
 		c.reloading.put(n)
 		n.from.Name = o.Name
-		said, err = json.Marshal(c.st.LoadsOf(uint32(w.with.Worker)))
+		said, err = json.Marshal(c.st.LoadsOf(uint32(w.task.Load.Worker)))
 		n.from.Said = said
 		c.reloading.loads.Note(n.from)
 		c.reloading.report(n)

@@ -215,31 +215,6 @@ type Keep struct {
 	Loads int64 `json:"loads,omitempty"`
 }
 
-// Cutting is the request of a cut's worker (OpCut): the rows to drop at the end of a period, and the fields below.
-type Cutting struct {
-	Shrink
-	// Met is the number of collectives that the worker which ends a period has behind it: calls before and after a
-	// collective end two periods.
-	Met uint64 `json:"met,omitempty"`
-	// Params are the names of the params to write, or to load; none means all.
-	Params []string `json:"params,omitempty"`
-	// Progress is for one of the job's own checkpoints, at the time of the request.
-	Progress *Progress `json:"progress,omitempty"`
-	// Load is the directory to load, for a call of Worker.
-	Load   string `json:"load,omitempty"`
-	Worker int    `json:"worker,omitempty"`
-	// Serving selects the rows of a model for serving.
-	Serving *Serving `json:"serving,omitempty"`
-}
-
-// Placed is what server 0 adds when all servers hold a cut for a checkpoint (OpOrder).
-type Placed struct {
-	Dir string `json:"dir"`
-	// Base is the id of the checkpoint on which this one is based, "" for none.
-	Base     string    `json:"base,omitempty"`
-	Progress *Progress `json:"progress,omitempty"` // of the worker when all servers hold
-}
-
 // Loads report to a worker the checkpoints that were loaded into running servers.
 type Loads struct {
 	// Frozen is the number of loads with frozen values.

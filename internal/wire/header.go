@@ -116,7 +116,7 @@ const (
 	headerSize = 64
 	sumAt      = headerSize - 4
 	magic      = 0x316c6667 // "gfl1"
-	version    = 5
+	version    = 6
 )
 
 var (

@@ -32,8 +32,8 @@ func TestGoldenFrame(t *testing.T) {
 	b.Clicks(4, []float32{2, 1})
 	b.Positions([]progress.Position{
 		{Thread: 1, Threads: 3, Epoch: 2, Samples: 512, Steps: 9}, {Thread: 2, Threads: 3, Epoch: 2, Samples: 1 << 40}})
-	want := "67666c31" + "05" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
-		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "ef84fbd9" +
+	want := "67666c31" + "06" + "04" + "0200" + "8877665544332211" + "03000000" + "01000000" +
+		"0700000000000000" + "0500000001000000" + "0600000000000000" + "0900000000000000" + "00020000" + "486a4a59" +
 		"0100000000000000" + "0c00000000000000" + "0000803f000000c00000003f" + "00000000" +
 		"0300000004000000" + "1c00000000000000" + "0300000004000000" + "0000aa0200000000" + "0000803f0000004000004040" +
 		"00000000" +
@@ -150,9 +150,9 @@ func TestDamagedFramesAreRefused(t *testing.T) {
 		{"empty", nil, ErrFrame, "0 bytes"},
 		{"magic", change(0, 'x'), ErrFrame, "magic"},
 		{"version", change(4, 3), ErrVersion, "a frame of version 3 of the protocol (an earlier gofleet) came to " +
-			"a process of version 5 (gofleet " + Build() + "): upgrade gofleet in the process that sent it,"},
+			"a process of version 6 (gofleet " + Build() + "): upgrade gofleet in the process that sent it,"},
 		{"version of later", change(4, 9), ErrVersion, "version 9 of the protocol (a later gofleet) came to " +
-			"a process of version 5 (gofleet " + Build() + "): upgrade gofleet in the process that has got it,"},
+			"a process of version 6 (gofleet " + Build() + "): upgrade gofleet in the process that has got it,"},
 		{"op", sealed(change(5, 200)), ErrFrame, "unknown op 200"},
 		{"checksum", change(63, good[63]^1), ErrDamaged, "the checksum of header and 1 sections is"},
 		{"another's push", change(24, 9), ErrDamaged, "should be"},
