@@ -42,11 +42,8 @@ type saving struct {
 
 // written is a server's report of its part of a checkpoint: the file, and the state of the tables at the cut.
 type written struct {
-	File  string `json:"file"`
-	Bytes int64  `json:"bytes"`
-	Sum   string `json:"sum"`
-	Step  int64  `json:"step"`
-	Rows  int64  `json:"rows"`
+	checkpoint.Part
+	Step int64 `json:"step"`
 	// Updates is how many updates a worker has made of its copy of the model, on average, if workers have copies.
 	Updates int64 `json:"updates,omitempty"`
 	// Positions are, by worker, the places of its threads in the data of which the part holds the pushes.
@@ -173,7 +170,7 @@ func (c *saving) manifest(s *cut.Sealing, parts []written) checkpoint.Manifest {
 		for w := range min(len(m.Positions), len(p.Positions)) { // a dead worker's may differ
 			m.Positions[w] = progress.Agreed(m.Copies, m.Positions[w], p.Positions[w])
 		}
-		m.Parts = append(m.Parts, checkpoint.Part{File: p.File, Bytes: p.Bytes, Sum: p.Sum, Rows: p.Rows})
+		m.Parts = append(m.Parts, p.Part)
 	}
 	if m.Progress != nil {
 		for w, b := range parts[0].Begun {

@@ -106,10 +106,10 @@ func (c *holding) write(o *cut.Order) {
 	w.image = nil
 	c.under.Go(func() {
 		c.segments.forget()
-		p, err := c.saving.writeImage(w.task.Save, *image)
-		image.Close() // before a cut begins in which tables are loaded
-		w.part.File, w.part.Bytes, w.part.Sum, w.part.Rows = p.File, p.Bytes, p.Sum, p.Rows
 		var said []byte
+		var err error
+		w.part.Part, err = c.saving.writeImage(w.task.Save, *image)
+		image.Close() // before a cut begins in which tables are loaded
 		if err == nil {
 			said, err = json.Marshal(w.part)
 		}
