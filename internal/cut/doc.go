@@ -4,9 +4,9 @@
 //
 // # One cut
 //
-// A cut has a plan of works: write and commit a checkpoint, end a period, read a model, mark what was read as served,
-// take what was read aside. A worker, the anchor, asks server 0 for it. The anchor brings the job's progress when all
-// servers hold pushes, and it reads; it orders nothing.
+// A cut is for a [Task], whose plan is a few works: write and commit a checkpoint, end a period, read a model, mark
+// what was read as served, take what was read aside. A worker, the anchor, asks server 0 for it. The anchor brings the
+// job's progress when all servers hold pushes, and it reads; it orders nothing.
 //
 // Server 0's [Leader] numbers cuts and leads one at a time. It orders every server, server 0 too, to hold pushes. Each
 // answers how far each worker has come there. The cut's steps are, by worker, the furthest that any server has; servers

@@ -72,7 +72,6 @@ const (
 // led is a cut under way.
 type led struct {
 	ask    *Ask
-	task   Task // the ask's, with what was added since
 	number uint64
 	tries  int
 	phase  phase
@@ -127,8 +126,7 @@ func (l *Leader) Ask(a *Ask) Told {
 	if err := a.Task.Plan().Check(); err != nil {
 		return Told{Err: err}
 	}
-	first := *a
-	l.queue = append(l.queue, &first)
+	l.queue = append(l.queue, a.accepted())
 	l.next()
 	return Told{}
 }
@@ -139,10 +137,10 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 	case a.GivesUp:
 		l.leave("its worker wants it no more")
 	case speaks && c.stage == Held:
-		c.task = a.Task
+		c.ask.Task = a.Task
 		l.order(working, Reach)
-	case speaks && c.stage == Reached && a.Ends && c.task.Plan().Final() != "":
-		c.task, c.ask.Deed = a.Task, a.Deed // with its result
+	case speaks && c.stage == Reached && a.Ends && c.ask.Task.Plan().Final() != "":
+		c.ask.Task, c.ask.Deed = a.Task, a.Deed // with its result
 		l.finish()
 	case speaks && c.stage == Reached && a.Ends:
 		c.read = true
@@ -165,7 +163,7 @@ func (l *Leader) onward(c *led, a *Ask) Told {
 func (l *Leader) Speaks(a *Ask) bool {
 	c := l.cut
 	return c != nil && c.ask.ID == a.ID && a.Number == c.number && a.Knows == c.stage && c.phase == asking &&
-		slices.Equal(a.Task.Plan(), c.task.Plan())
+		slices.Equal(a.Task.Plan(), c.ask.Task.Plan())
 }
 
 // Held returns the number of the cut under way if it waits for that call's anchor to bring progress, else 0.
@@ -212,7 +210,7 @@ func (l *Leader) next() {
 func (l *Leader) begin(a *Ask, try int) {
 	l.last++
 	l.todo.Note = append(l.todo.Note, Record{Led: l.last})
-	l.cut = &led{ask: a, task: a.Task, number: l.last, tries: try, owes: make([]Work, l.servers),
+	l.cut = &led{ask: a, number: l.last, tries: try, owes: make([]Work, l.servers),
 		held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
 	l.order(holding, Hold)
 }
@@ -228,7 +226,7 @@ func (l *Leader) order(p phase, w Work) {
 func (l *Leader) send(to int, w Work) {
 	c := l.cut
 	c.owes[to] = w
-	o := &Order{Number: c.number, Work: w, Task: c.task}
+	o := &Order{Number: c.number, Work: w, Task: c.ask.Task}
 	switch w {
 	case Reach:
 		o.Steps, o.Whole = c.steps(), c.whole()
@@ -241,7 +239,7 @@ func (l *Leader) send(to int, w Work) {
 }
 
 // name returns the name of the cut's final work. The number makes it unique in the job.
-func (c *led) name() string { return fmt.Sprintf("%s-%d", c.task.Plan().Final(), c.number) }
+func (c *led) name() string { return fmt.Sprintf("%s-%d", c.ask.Task.Plan().Final(), c.number) }
 
 // steps returns the cut's steps: by worker, the last that any server has.
 func (c *led) steps() []uint64 {
@@ -279,7 +277,7 @@ func (l *Leader) leave(why string) {
 		c.again = false
 		l.fail(c.ask, c.why)
 	}
-	if c.task.Plan().lets() && c.stage >= Reached || c.phase >= finishing {
+	if c.ask.Task.Plan().lets() && c.stage >= Reached || c.phase >= finishing {
 		return
 	}
 	l.giveUp(gaveUp(c.ask.ID, why))

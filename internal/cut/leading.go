@@ -29,7 +29,7 @@ func (l *Leader) Answered(from int, a *Answer) {
 	if a.Work == Hold {
 		c.held[from] = a
 		if c.phase == finishing { // the server was restarted, and does the final work now
-			l.send(from, c.task.Plan().Final())
+			l.send(from, c.ask.Task.Plan().Final())
 			return
 		}
 	} else if a.Work != Free {
@@ -101,7 +101,7 @@ func (l *Leader) allHold() {
 		l.share(p)
 		return
 	}
-	if c.task.Plan().waits(Hold) {
+	if c.ask.Task.Plan().waits(Hold) {
 		c.stage, c.phase = Held, asking
 		return
 	}
@@ -111,7 +111,7 @@ func (l *Leader) allHold() {
 // allWorked goes on when all servers have the steps of the cut, or have written their parts.
 func (l *Leader) allWorked() {
 	c := l.cut
-	plan := c.task.Plan()
+	plan := c.ask.Task.Plan()
 	reached := c.stage < Reached
 	c.stage = Reached
 	switch {
@@ -119,7 +119,7 @@ func (l *Leader) allWorked() {
 		l.order(working, Write)
 	case plan.Has(Write):
 		c.phase = sealing
-		l.todo.Seal = &Sealing{c.number, *c.task.Save, c.steps(), slices.Clone(c.said)}
+		l.todo.Seal = &Sealing{c.number, *c.ask.Task.Save, c.steps(), slices.Clone(c.said)}
 	case plan.waits(Reach) && !c.read:
 		c.phase = asking
 	default:
@@ -139,7 +139,7 @@ func (l *Leader) Sealed(number uint64, err error) {
 		l.free()
 	case err != nil:
 		l.giveUp(err)
-	case c.task.Plan().Final() == "":
+	case c.ask.Task.Plan().Final() == "":
 		l.whole()
 	default:
 		l.finish()
@@ -149,7 +149,7 @@ func (l *Leader) Sealed(number uint64, err error) {
 // finish begins the final work; for a load, only if all servers have found the same.
 func (l *Leader) finish() {
 	c := l.cut
-	plan := c.task.Plan()
+	plan := c.ask.Task.Plan()
 	if plan.Final() == "" { // the plan only reads
 		l.whole()
 		return
@@ -159,8 +159,8 @@ func (l *Leader) finish() {
 			l.giveUp(err)
 			return
 		}
-		load := *c.task.Load
-		load.Found, c.task.Load = string(c.said[0]), &load
+		load := *c.ask.Task.Load
+		load.Found, c.ask.Task.Load = string(c.said[0]), &load
 	}
 	if c.ready = l.dying > 0; c.ready {
 		return
@@ -180,8 +180,8 @@ func (c *led) differ() error {
 	return nil
 }
 
-func (l *Leader) intent() *Intent {
-	return &Intent{Number: l.cut.number, Ask: *l.cut.ask, Step: l.cut.held[0].Step, At: l.cut.at, Task: l.cut.task}
+func (l *Leader) intent() *Done {
+	return &Done{Number: l.cut.number, Ask: *l.cut.ask, Step: l.cut.held[0].Step, At: l.cut.at}
 }
 
 // whole ends a cut whose works are done on all servers.
@@ -202,7 +202,7 @@ func (l *Leader) whole() {
 func (l *Leader) anew(server int) {
 	c := l.cut
 	why := gaveUp(c.ask.ID, fmt.Sprintf("server %d was started again", server))
-	if c.tries == mostTries || c.task.Plan().lets() && c.stage >= Reached {
+	if c.tries == mostTries || c.ask.Task.Plan().lets() && c.stage >= Reached {
 		l.giveUp(why)
 		return
 	}

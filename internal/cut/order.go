@@ -57,8 +57,10 @@ type Ask struct {
 	// ID identifies the call. A call that begins again because server 0 was restarted keeps its id.
 	ID     string `json:"id"`
 	Worker int    `json:"worker"`
-	// Task has, from Held on, also what the worker and server 0 have added.
-	Task Task `json:"task,omitzero"`
+	// Task has, from Held on, also what the worker and server 0 have added. Sum, which the leader sets, is the checksum
+	// of the task as it was asked for: another call with it asks for the same.
+	Task Task   `json:"task,omitzero"`
+	Sum  []byte `json:"sum,omitempty"`
 	// Begun are the epochs that workers had begun at the first request, in any form: a checkpoint of before lacks those
 	// that were begun since.
 	Begun []byte `json:"begun,omitempty"`
@@ -72,19 +74,22 @@ type Ask struct {
 	// Ends says that the worker has read all that it wants. GivesUp says that it gives up the cut.
 	Ends    bool `json:"ends,omitempty"`
 	GivesUp bool `json:"gives_up,omitempty"`
-	// Sum, of a call that is over, is the checksum of the task that was asked for: another call with it asks for the
-	// same.
-	Sum []byte `json:"sum,omitempty"`
+}
+
+// accepted returns a new call with its checksum.
+func (a *Ask) accepted() *Ask {
+	first := *a
+	text, _ := json.Marshal(a.Task) // strings and numbers always encode
+	sum := sha256.Sum256(text)
+	first.Sum = sum[:]
+	return &first
 }
 
 // past returns what is remembered of a call that is over. A program's progress may be large, and goes.
 func (a *Ask) past() Ask {
 	p := *a
-	text, _ := json.Marshal(a.Task) // strings and numbers always encode
-	sum := sha256.Sum256(text)
-	if p.Sum = sum[:]; a.Task.Save != nil {
-		save := *a.Task.Save
-		save.Progress, p.Task.Save = nil, &save
+	if s := p.Task.Save; s != nil && s.Progress != nil {
+		p.Task.Save = new(Save)
 	}
 	return p
 }
@@ -114,21 +119,12 @@ func (t Told) News(a *Ask) bool {
 type Record struct {
 	// Led is the number of a cut, which no later cut of the job may have.
 	Led uint64 `json:"led,omitempty"`
-	// Intent is a cut whose final work is about to be ordered. Done is a call that is over.
-	Intent *Intent `json:"intent,omitempty"`
-	Done   *Done   `json:"done,omitempty"`
+	// Intent is a cut whose final work is about to be ordered: server 0 completes it, whichever process dies. Done is a
+	// call that is over.
+	Intent *Done `json:"intent,omitempty"`
+	Done   *Done `json:"done,omitempty"`
 	// Deeds are all that was done by name; they replace those known before.
 	Deeds progress.Deeds `json:"deeds,omitempty"`
-}
-
-// Intent is a cut that server 0 completes, whichever process dies.
-type Intent struct {
-	Number uint64 `json:"number"`
-	Ask    Ask    `json:"ask"`
-	Step   int64  `json:"step"`
-	// At holds the steps of the cut.
-	At   []uint64 `json:"at,omitempty"`
-	Task Task     `json:"task"`
 }
 
 // Done is a call that is over. It answers a worker that asks again. A late message of the call begins nothing, even if

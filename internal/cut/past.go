@@ -50,7 +50,7 @@ func (all past) outdate() {
 // period serves each worker once, if the worker has made no step since and is after the same barrier, which is in its
 // task: a worker that already has its result wants another.
 func (all past) same(c *led) *Done {
-	if c.task.Plan().Has(Read) {
+	if c.ask.Task.Plan().Has(Read) {
 		return nil
 	}
 	for _, p := range slices.Backward(all) {
@@ -58,7 +58,7 @@ func (all past) same(c *led) *Done {
 		if alike && p.Step != noStep && p.serves(c.ask.Worker, c) {
 			return p
 		}
-		if !alike && p.err == nil && c.task.dir() != "" && p.Ask.Task.dir() == c.task.dir() {
+		if !alike && p.err == nil && c.ask.Task.dir() != "" && p.Ask.Task.dir() == c.ask.Task.dir() {
 			return nil // its files were replaced
 		}
 	}
@@ -67,7 +67,7 @@ func (all past) same(c *led) *Done {
 
 // alike reports whether a call has done what another asks for.
 func (d *Done) alike(a *Ask) bool {
-	return d.err == nil && d.Ask.Deed == nil && a.Deed == nil && bytes.Equal(d.Ask.Sum, a.past().Sum)
+	return d.err == nil && d.Ask.Deed == nil && a.Deed == nil && bytes.Equal(d.Ask.Sum, a.Sum)
 }
 
 func (d *Done) serves(worker int, c *led) bool {

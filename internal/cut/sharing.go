@@ -69,9 +69,8 @@ func (l *Leader) Recall(r Record) {
 		l.Did(r.Deeds)
 	case r.Intent != nil:
 		i := *r.Intent
-		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, at: i.At, task: i.Task,
-			sealed: true,
-			owes:   make([]Work, l.servers), held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
+		l.cut = &led{ask: &i.Ask, number: i.Number, phase: finishing, stage: Reached, at: i.At, sealed: true,
+			owes: make([]Work, l.servers), held: make([]*Answer, l.servers), said: make([][]byte, l.servers)}
 		for s := range l.cut.held {
 			l.cut.held[s] = &Answer{Step: i.Step}
 		}
@@ -109,7 +108,7 @@ func (l *Leader) Resume() (number uint64, plan Plan) {
 	if l.cut == nil {
 		return 0, nil
 	}
-	plan = l.cut.task.Plan()
+	plan = l.cut.ask.Task.Plan()
 	l.order(finishing, plan.Final())
 	return l.cut.number, plan
 }

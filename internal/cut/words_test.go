@@ -86,7 +86,8 @@ func TestNews(t *testing.T) {
 // save there has failed since; one that was written there since has removed its files.
 func TestAFailedSaveLeavesTheOneBefore(t *testing.T) {
 	save := func(id, dir string, params ...string) *Ask {
-		return &Ask{ID: id, Task: Task{Save: &Save{Dir: dir, Params: params}}}
+		a := Ask{ID: id, Task: Task{Save: &Save{Dir: dir, Params: params}}}
+		return a.accepted()
 	}
 	done := func(a *Ask, err error) *Done {
 		return &Done{Number: 1, Ask: a.past(), Step: 7, At: []uint64{3}, err: err}
@@ -102,8 +103,7 @@ func TestAFailedSaveLeavesTheOneBefore(t *testing.T) {
 		"others, but it failed":   {done(save("b", "d", "other params"), errors.New("its disk is full")), first},
 	} {
 		all := past{first, c.since}
-		ask := save("c", "d")
-		now := &led{ask: ask, task: ask.Task, at: []uint64{3}, held: []*Answer{{Step: 7}}}
+		now := &led{ask: save("c", "d"), at: []uint64{3}, held: []*Answer{{Step: 7}}}
 		if got := all.same(now); got != c.want {
 			t.Errorf("%s: %+v serves", name, got)
 		}

@@ -23,7 +23,7 @@ var budgets = map[string]budget{
 	"fleet/...":           {15697, 139},
 	"fleet/fleetrun":      {4123, 0},
 	"fleet/train":         {5454, 30},
-	"internal/...":        {41846, 0},
+	"internal/...":        {41840, 0},
 	"internal/checkpoint": {2708, 0},
 	"internal/client":     {2059, 0},
 	"internal/collective": {1560, 0},

@@ -66,7 +66,7 @@ func TestMachinesComeBack(t *testing.T) {
 			{Done: &cut.Done{Number: 3, Ask: cut.Ask{ID: "a", Worker: 1, Task: taskOf(cut.End), Sum: []byte("sum")}, Step: 4, At: []uint64{5, 6}, Said: [][]byte{{1}}, Told: []int{1}, Why: "given up"}},
 			{Led: 4},
 			{Deeds: progress.Deeds{{Name: "period 3", What: "Decay 0.5", Said: [][]byte{{1}}}}},
-			{Intent: &cut.Intent{Number: 4, Ask: cut.Ask{ID: "b", Task: taskOf(cut.End)}, Task: taskOf(cut.End), Step: 5, At: []uint64{7}}},
+			{Intent: &cut.Done{Number: 4, Ask: cut.Ask{ID: "b", Task: taskOf(cut.End)}, Step: 5, At: []uint64{7}}},
 		},
 	}
 	left := []string{ // and what is in them

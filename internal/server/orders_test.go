@@ -168,7 +168,7 @@ func TestAReturnedServer0GoesOn(t *testing.T) {
 		send(t, s, pushOf(s, wire.Header{Seq: 1}), wire.StatusOK)
 		ask := cut.Ask{ID: "a", Task: cut.Task{Shrink: unseen(1)}}
 		then := s.facts(t)
-		text, err := json.Marshal([]cut.Record{{Led: 4}, {Intent: &cut.Intent{Number: 4, Ask: ask, Task: ask.Task, Step: 1, At: none[:1]}}})
+		text, err := json.Marshal([]cut.Record{{Led: 4}, {Intent: &cut.Done{Number: 4, Ask: ask, Step: 1, At: none[:1]}}})
 		if err != nil {
 			t.Fatal(err)
 		}
