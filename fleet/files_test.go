@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // fileCalls are the calls of a worker that write and read files, in the order in which they work.
@@ -88,6 +90,38 @@ func TestURLsAreNoDirectories(t *testing.T) {
 	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
 		t.Errorf("%v were made, error %v", entries, err)
 	}
+}
+
+// TestServersGetFullNames: a directory that a worker names by its own working directory reaches servers as its full name.
+func TestServersGetFullNames(t *testing.T) {
+	// Serial: it changes the working directory.
+	t.Chdir(t.TempDir())
+	full := func(dir string) string {
+		name, err := filepath.Abs(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf(`{"dir":%q`, name)
+	}
+	var asks []func(string, [][]byte) bool
+	for _, task := range []string{`"save":` + full("saved"), `"load":` + full("saved"), `"save":` + full("batch")} {
+		asks = append(asks, trial.Requests(t, "server-0:1", task))
+	}
+	wrap := func(below transport.Transport) transport.Transport {
+		return &trial.Tap{Transport: below, Before: func(endpoint string, req [][]byte) error {
+			for _, met := range asks {
+				met(endpoint, req)
+			}
+			return nil
+		}}
+	}
+	trial.Cluster(1, 1).Simulate(t, wrap, trial.Counters(5, strategy.Async(), func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
+		if err := errors.Join(c.Train(ctx, 1), f.SavePersistables(ctx, "saved"), f.LoadModel(ctx, "saved")); err != nil {
+			return err
+		}
+		_, err := f.SaveModel(ctx, "batch", fleet.SaveOptions{Mode: fleet.SaveBatch})
+		return err
+	}))
 }
 
 // TestFilesWithAnEndedContext: a call whose ctx has ended says so, and neither writes nor reads.

@@ -113,7 +113,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(checkDir(dir), files.Check(dir)); err == nil {
+	if dir, err = place(dir); err == nil {
 		err = b.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
 	if err == nil {
@@ -129,10 +129,14 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	return named("LoadModel", err)
 }
 
-// checkDir refuses a directory without a name.
-func checkDir(dir string) error {
+// place is the full name of a directory of this machine or in a mounted store: servers have working directories of
+// their own.
+func place(dir string) (string, error) {
 	if dir == "" {
-		return fmt.Errorf("the directory's name is empty: %w", checkpoint.ErrNone)
+		return "", fmt.Errorf("the directory's name is empty: %w", checkpoint.ErrNone)
 	}
-	return nil
+	if err := files.Check(dir); err != nil {
+		return "", err
+	}
+	return files.Abs(dir)
 }

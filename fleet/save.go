@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/inference"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -31,7 +30,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 	if err != nil {
 		return err
 	}
-	if err = errors.Join(checkDir(dir), files.Check(dir)); err == nil {
+	if dir, err = place(dir); err == nil {
 		err = j.backend.Save(ctx, dir, params...)
 	}
 	return f.saved("SavePersistables", err)
@@ -62,8 +61,9 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 	if m == nil {
 		err = errors.New("the model is nil: give it nn.Inference(outputs...)")
 	}
-	if err = errors.Join(err, checkDir(dir)); err == nil {
-		err = inference.Save(ctx, dir, m, j.backend)
+	at, wrong := place(dir)
+	if err = errors.Join(err, wrong); err == nil {
+		err = inference.Save(ctx, at, m, j.backend)
 	}
 	return f.saved("SaveInferenceModel", err)
 }

@@ -123,7 +123,8 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)
 	if err == nil {
-		err = named(call, errors.Join(o.check(j), checkDir(dir), files.Check(dir), files.Check(o.Published)))
+		at, wrong := place(dir)
+		dir, err = at, named(call, errors.Join(o.check(j), wrong, files.Check(o.Published)))
 	}
 	if err != nil {
 		return saved, err

@@ -7,7 +7,6 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
-	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -20,11 +19,7 @@ func (c *Client) Load(ctx context.Context, dir string, what checkpoint.Selection
 	if c.stage.Load() != joined {
 		return backend.ErrNotJoined
 	}
-	dir, err := files.Abs(dir) // servers have working directories of their own
-	if err == nil {
-		err = checkpoint.CheckParams(c.Layout.Params, what.Params...)
-	}
-	if err != nil {
+	if err := checkpoint.CheckParams(c.Layout.Params, what.Params...); err != nil {
 		return err
 	}
 	done, err := c.turn(ctx, "loading")

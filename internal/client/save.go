@@ -9,7 +9,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
-	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
@@ -18,11 +17,7 @@ import (
 // parts contain the same steps of every worker, and all steps that this worker has made. If dir has a checkpoint of
 // that very step already, because another worker has saved it, nothing is written.
 func (c *Client) Save(ctx context.Context, dir string, params ...string) error {
-	dir, err := files.Abs(dir) // servers have working directories of their own
-	if err == nil {
-		err = checkpoint.CheckParams(c.Layout.Params, params...)
-	}
-	if err != nil {
+	if err := checkpoint.CheckParams(c.Layout.Params, params...); err != nil {
 		return err
 	}
 	return c.write(ctx, &cut.Save{Dir: dir, Params: slices.Sorted(slices.Values(params))}, c.keep(ctx))
@@ -62,10 +57,6 @@ func (c *Client) write(ctx context.Context, what *cut.Save, held func(id string,
 // SaveBatch implements [backend.Trainer]. If another worker has done the same, and this one has made no step since,
 // nothing is done.
 func (c *Client) SaveBatch(ctx context.Context, dir string, o table.Shrink, as *progress.Deed) error {
-	dir, err := files.Abs(dir) // servers have working directories of their own
-	if err != nil {
-		return err
-	}
 	done, err := c.turn(ctx, "saving")
 	if err != nil {
 		return err

@@ -51,7 +51,7 @@ var house = map[string][]string{
 	"internal/checkpoint":   {"internal/awake", "internal/files", "internal/modelfiles", "internal/progress", "internal/rules", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/exchange":     {"internal/backend", "internal/count", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/wire", "optimizer", "strategy"},
 	"internal/session":      {"internal/backend", "internal/exchange", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/rules", "internal/table", "internal/wire", "optimizer", "strategy"},
-	"internal/client": {"internal/awake", "internal/backend", "internal/checkpoint", "internal/count", "internal/cut", "internal/exchange", "internal/files", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/session",
+	"internal/client": {"internal/awake", "internal/backend", "internal/checkpoint", "internal/count", "internal/cut", "internal/exchange", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/session",
 		"internal/table", "internal/wire", "optimizer", "strategy", "transport"},
 	"internal/update":       {"internal/gradient", "internal/layout", "internal/panics", "internal/rules", "internal/table", "optimizer", "strategy"},
 	"internal/roster":       {"internal/mode", "internal/progress", "internal/wire"},
