@@ -1,5 +1,11 @@
-// Package fleet trains a model on many machines with parameter servers. The same program plays every role: it asks for
-// its role, builds its model, wraps an ordinary optimizer, and branches once into server or worker.
+// Package fleet trains a model on many machines with parameter servers.
+//
+// Most programs use package fleet/train. It plays the roles, and has the loop over epochs, evaluations, checkpoints and
+// flags: train.Main is given the options and a function that builds the model and its data. It uses the calls of this
+// package, which are also for loops of your own.
+//
+// With these calls the same program plays every role: it asks for its role, builds its model, wraps an ordinary
+// optimizer, and branches once into server or worker.
 //
 //	f, err := fleet.Init(rolemaker.PaddleCloud{})                  // the role of this process (nil: look for MPI and Slurm too)
 //	net := widedeep.New(cfg)                                       // the model, built on every role
