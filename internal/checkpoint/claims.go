@@ -96,15 +96,15 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 	return nil
 }
 
-// Commit is [Commit] into a directory that was taken, or one right below it. It returns an error if another job has
-// taken the directory meanwhile.
+// Commit is [Commit] into a directory that was taken, or one right below it, by its full name. It returns an error if
+// another job has taken the directory meanwhile.
 func (c *Claims) Commit(ctx context.Context, dir string, m Manifest) error {
 	if err := c.enter(ctx); err != nil {
 		return err
 	}
-	abs, lost := files.Abs(dir)
+	var lost error
 	for _, h := range c.held {
-		if at := h.dir(); lost == nil && (at == abs || at == files.Dir(abs)) {
+		if at := h.dir(); lost == nil && (at == dir || at == files.Dir(dir)) {
 			_, lost = h.held(ctx)
 		}
 	}

@@ -193,12 +193,9 @@ type reserved struct {
 // way any more.
 func (s *Series) reserve(ctx context.Context, over bool) {
 	var all []int
-	root, err := files.Abs(s.Dir)
+	err := s.claims.Take(ctx, s.Dir)
 	if err == nil {
-		err = s.claims.Take(ctx, root)
-	}
-	if err == nil {
-		all, err = numbers(root)
+		all, err = numbers(s.Dir)
 	}
 	s.sweep(over)
 	s.mu.Lock()
