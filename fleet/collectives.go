@@ -88,34 +88,6 @@ func (f *Fleet) enter(call string) error {
 	return nil
 }
 
-// CatchUp makes a worker that was restarted alone join the collectives of the others where they are, instead of at the
-// first. It skips the collectives that the worker's earlier lives made, or the others made without it, and returns
-// their number. A program that resumes where the job is (see [Fleet.Position]) calls it before its first collective;
-// the data of the collectives must tell where the others are. In a new job it does nothing and returns 0.
-func (f *Fleet) CatchUp() int {
-	j, err := f.workerCall("CatchUp")
-	if err != nil {
-		return 0
-	}
-	if late, is := j.backend.(interface{ CatchUp() int }); is {
-		return late.CatchUp()
-	}
-	return 0
-}
-
-// Stopped returns the workers that had called StopWorker when this worker's last collective ended; other workers that
-// gave nothing to it have died. In a collective job all workers stop together.
-func (f *Fleet) Stopped() []int {
-	j, err := f.workerCall("Stopped")
-	if err != nil {
-		return nil
-	}
-	if knows, is := j.backend.(interface{ Stopped() []int }); is {
-		return knows.Stopped()
-	}
-	return nil
-}
-
 // gather sends data and returns the data of every worker, by index; nil for a worker that is gone.
 func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
 	b, err := f.meeting(ctx, call)

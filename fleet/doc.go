@@ -106,6 +106,7 @@ package fleet
 //	environ.go    variables of the environment, and misspelt ones
 //	health.go     answers to probes
 //	log.go        JSON lines, if asked for
+//	led.go        epochs that package train has led
 //	kind.go       with servers, of replicas, or alone: what each takes, chosen once
 //	fingerprint.go  what its processes must have in common
 //	transport.go  the transport, with the strategy's compression

@@ -78,13 +78,16 @@ func (f *Fleet) Progress() Progress {
 // lost and the others went on, that is an earlier epoch than theirs. A job that goes on from a checkpoint, and any
 // in modes sync and ssp or without servers, begins the same epoch on all workers, the earliest of these, and a
 // worker passes over what it has trained; with another number of workers it trains all of that epoch again. A worker
-// that was started again alone joins the collectives of the others where they are, as by [Fleet.CatchUp].
+// that was started again alone joins the collectives of the others where they are: it skips those that its earlier
+// lives made, or the others without it.
 func (f *Fleet) FirstEpoch() int {
 	j, err := f.workerCall("FirstEpoch")
 	if err != nil {
 		return 0
 	}
-	f.CatchUp()
+	if late, is := j.backend.(interface{ CatchUp() int }); is {
+		late.CatchUp()
+	}
 	return j.backend.Progress().Epoch
 }
 

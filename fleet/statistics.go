@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
@@ -70,21 +71,43 @@ func (s *statistics) gather(ctx context.Context, b backend.Trainer, call string,
 		s.giveBack(mine)
 		return nil, err
 	}
+	return all, s.take(b, mine, all)
+}
+
+// ask is the backend's Ask. Workers that are told to measure bring their statistics, and take the mean of them.
+func (s *statistics) ask(ctx context.Context, b backend.Trainer, at epoch.At) (*epoch.Told, error) {
+	if !s.apart || at.Begins {
+		return b.Ask(ctx, at)
+	}
+	mine := s.report()
+	at.Stands = mine.pack(at.Stands)
+	told, err := b.Ask(ctx, at)
+	if err != nil || told.Do != epoch.Measure {
+		mine.Loaded = mine.Loaded && (err != nil || told.Do == "") // else others have what was loaded
+		s.giveBack(mine)
+		return told, err
+	}
+	return told, s.take(b, mine, told.Stands)
+}
+
+// take takes the mean of what all have brought before their data, which stay in all.
+func (s *statistics) take(b backend.Trainer, mine report, all [][]byte) (err error) {
 	reports := make([]report, len(all))
-	for w := range all {
-		if all[w], err = reports[w].unpack(all[w]); err != nil {
-			return nil, fmt.Errorf("cannot decode worker %d's statistics: %w; do all run the same build?", w, err)
+	for i := range all {
+		if all[i], err = reports[i].unpack(all[i]); err != nil {
+			return fmt.Errorf("cannot decode statistics of worker %d of %d: %w; do all run the same build?", i,
+				len(all), err)
 		}
 	}
 	if !slices.ContainsFunc(reports, report.has) {
 		s.giveBack(mine)
-		return all, nil
+		return nil
 	}
 	for name, w := range means(reports) {
 		err = errors.Join(err, b.SetDense(name, w))
 	}
 	s.met(reports)
-	return all, err
+	return err
 }
 
 // has reports whether a worker has computed or loaded values since it began.

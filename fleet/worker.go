@@ -3,8 +3,6 @@ package fleet
 import (
 	"context"
 	"errors"
-	"fmt"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/transport"
@@ -38,24 +36,6 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	j.goOn(j.backend.Progress().Epoch)
 	f.saving.start(ctx, j)
 	return nil
-}
-
-// InPlaceOf returns a fleet in this process that takes the place of another worker, which has died, in a job with
-// servers. The process can then train what that worker left untrained. It is an error while the worker lives, and in
-// modes sync and ssp.
-func (f *Fleet) InPlaceOf(worker int) (*Fleet, error) {
-	if !f.IsWorker() || f.ServerNum() == 0 {
-		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v, and a worker of a job with servers takes another's "+
-			"place: %w",
-			worker, f, ErrRole)
-	}
-	if worker < 0 || worker >= f.id.Workers || worker == f.id.Index {
-		return nil, fmt.Errorf("fleet: InPlaceOf(%d): this is %v: want the index of another worker", worker, f)
-	}
-	id := f.id
-	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, page: f.page,
-		began: time.Now(), warnings: f.warnings}, nil
 }
 
 // StopWorker sends queued gradients, tells the servers that this worker is done, and ends its part in the job. Servers

@@ -117,15 +117,32 @@ func (c *constant) size() (n int) {
 	return n
 }
 
+// learned is what this worker has learned, for the others; nil if that is nothing.
+func (c *constant) learned() (text []byte) {
+	if c != nil && c.mine != nil {
+		text, _ = tallies(c.mine).GobEncode()
+	}
+	return text
+}
+
 // gather sums what all workers have learned.
-func (c *constant) gather(words []word) {
+func (c *constant) gather(said [][]byte) error {
 	all := make([]float64, c.size())
-	for _, w := range words {
-		for i, v := range w.Sums {
+	for _, text := range said {
+		var its tallies
+		if len(text) == 0 {
+			continue
+		}
+		if err := its.GobDecode(text); err != nil || len(its) != len(all) {
+			return fmt.Errorf("train: a worker has learned %d numbers of its labels, this one %d; do all run the same "+
+				"program? %w", len(its), len(all), err)
+		}
+		for i, v := range its {
 			all[i] += v
 		}
 	}
 	c.recall(all)
+	return nil
 }
 
 // recall takes sums over all labels, unless they are others or not finite.

@@ -144,11 +144,9 @@ package train
 //	run.go       the state of a job on a worker
 //	work.go      the worker's part, from its first epoch to its last
 //	ending.go    an end before the last epoch
-//	standin.go   workers that take the place of one that has ended
-//	word.go      a worker's message to the others
-//	others.go    the others' messages, and the worker's place among them
+//	course.go    what it does next, as it is told by the leader of the job's epochs
+//	rest.go      training in place of a worker that has ended
 //	pace.go      the rate of the job, and the size of its gradients
-//	meet.go      the meeting of all workers at the end of an epoch
 //	tallies.go   the encoding of measured numbers
 //	evaluate.go  nodes over rows, of all workers
 //	tests.go     measurements on test rows

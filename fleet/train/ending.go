@@ -12,19 +12,15 @@ import (
 // ending is the end of a job before its last epoch.
 type ending struct {
 	stop   atomic.Pointer[string] // why this worker asks to end; nil if it does not
-	agreed atomic.Bool            // workers have met, one of which asks to end
+	agreed atomic.Bool            // all have agreed that the epoch ends here
 	apart  atomic.Bool            // a worker without servers has come to the end of its share
-	over   bool                   // all workers have agreed
 	upTo   int                    // batches of the epoch that were read when the job was stopped; 0 if it was not
 	meet   bool                   // workers make their steps together, and stop between two of them
 }
 
 // now reports whether this worker trains no more in this epoch, since the job was stopped.
 func (e *ending) now() bool {
-	if !e.meet || e.apart.Load() {
-		return e.stopping()
-	}
-	return e.agreed.Load()
+	return e.agreed.Load() || e.stopping() && (!e.meet || e.apart.Load())
 }
 
 // until yields the batches until the job is over.
@@ -40,23 +36,3 @@ func (e *ending) until(batches iter.Seq2[dataset.Batch, error]) iter.Seq2[map[st
 }
 
 func (e *ending) stopping() bool { return e.stop.Load() != nil }
-
-// why is the reason why the job is over.
-func (e *ending) why() string {
-	switch p := e.stop.Load(); {
-	case !e.over:
-		return ""
-	case p == nil:
-		return "another worker has stopped the job"
-	default:
-		return *p
-	}
-}
-
-// agree handles the message of a worker.
-func (e *ending) agree(w word) {
-	e.over = e.over || w.Ended && w.Stop
-	if w.Stop {
-		e.agreed.Store(true)
-	}
-}

@@ -1,137 +1,125 @@
 package train
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
+	"encoding/gob"
 	"fmt"
-	"math"
 
-	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/internal/epoch"
 )
 
-// evaluate evaluates with the others, again if a worker has left with its share of the test rows, and calls the hooks.
-func (r *Run) evaluate(ctx context.Context, so nn.TrainResult, end bool) error {
-	pace := r.meter.drain()
-	if c := r.tests.constant; c != nil && r.others.front == 0 { // a worker that comes in the middle waits for the rest
-		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: c.mine, Of: math.MaxInt32})
+// share is a worker's share of an evaluation, as it sends it to the others.
+type share struct {
+	// Sums are its measurements: examples, those that it passed over, the loss and its weight, and sums of the nodes.
+	Sums tallies
+	// Chances are what it has predicted and observed for two classes.
+	Chances tallies
+	// Spreads are those of its predictions, of one task after the other.
+	Spreads tallies
+	Pace    *measured // its pace up to here
+}
+
+// measure measures this worker's share of the test rows.
+func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
+	c := &r.course
+	if c.pace == nil {
+		c.pace = r.meter.drain()
+	}
+	if a := r.tests.constant; a != nil && t.Epoch == 0 {
+		if err := a.gather(t.Stands); err != nil {
+			return err
+		}
+	}
+	so, passed := c.stands, 0
+	if c.of == t.Epoch {
+		passed = so.Passed
+	} else {
+		so.Samples, so.Loss, so.Weight = 0, 0, 0
+	}
+	for _, s := range t.Counts {
+		passed += r.shares.uncounted(s.Worker, s.From, s.To)
+	}
+	tallies := r.tests.tallies()
+	mine := share{Sums: []float64{float64(so.Samples), float64(passed), so.Loss * so.Weight, so.Weight}, Pace: c.pace}
+	if r.tests.rows != nil {
+		own, apart, err := measure(ctx, r.tests.exe, r.tests.share(t.Share, t.Of), r.tests.nodes(),
+			r.tests.predictions(), tallies, r.tests.constant)
 		if err != nil {
 			return err
 		}
-		c.gather(words)
-	}
-	for {
-		tallies, told, spreads := r.tests.tallies(), []float64(nil), []float64(nil)
-		sums := []float64{float64(so.Samples), float64(so.Passed + r.past.extra), so.Loss * so.Weight, so.Weight}
-		if r.tests.rows != nil {
-			own, apart, err := measure(ctx, r.tests.exe, r.tests.share(r.others.place, r.others.beside),
-				r.tests.nodes(), r.tests.predictions(), tallies, r.tests.constant)
-			if err != nil {
-				return err
-			}
-			if err := r.tests.exe.Close(ctx); err != nil {
-				return err
-			}
-			sums, spreads = append(sums, own...), apart
-			for _, t := range tallies {
-				told = append(told, t.Sums...)
-			}
-		}
-		if r.others.leads {
-			if factor, err := r.Fleet.RateFactor(ctx); err == nil {
-				pace.LR = r.meter.rate(r.Job.Rule, factor)
-			}
-		}
-		words, _, err := r.meet(ctx, word{Kind: measures, Ended: end, Sums: sums, Chances: told,
-			Spreads: spreads, Of: r.others.beside, Pace: pace})
-		if err != nil {
+		if err := r.tests.exe.Close(ctx); err != nil {
 			return err
 		}
-		if complete(words) {
-			return r.conclude(ctx, words)
+		mine.Sums, mine.Spreads = append(mine.Sums, own...), apart
+		for _, t := range tallies {
+			mine.Chances = append(mine.Chances, t.Sums...)
 		}
 	}
-}
-
-// complete reports whether all workers with a share of the test rows have measured it.
-func complete(words []word) bool {
-	n, of := 0, 0
-	for _, w := range words {
-		if w.Kind == measures {
-			n, of = n+1, max(of, w.Of)
+	if c.leads {
+		if factor, err := r.Fleet.RateFactor(ctx); err == nil {
+			c.pace.LR = r.meter.rate(r.Job.Rule, factor)
 		}
 	}
-	return n >= of
+	var text bytes.Buffer
+	if err := gob.NewEncoder(&text).Encode(mine); err != nil {
+		return err
+	}
+	c.member.Did(text.Bytes())
+	return nil
 }
 
-// adopt takes an evaluation that the others have made without this worker, and reports whether it is the epoch's last.
-func (r *Run) adopt(ctx context.Context, words []word) (end bool, err error) {
-	err = r.conclude(ctx, words)
-	return err == nil && r.History[len(r.History)-1].End, err
-}
-
-// conclude makes an evaluation of all measurements, and calls the hooks.
-func (r *Run) conclude(ctx context.Context, words []word) error {
-	e, err := r.tests.join(words)
+// act makes an evaluation of all shares, and calls the hooks.
+func (r *Run) act(ctx context.Context, m *epoch.Made) error {
+	r.Epoch, r.course.pace = m.Epoch, nil
+	if err := r.beginEpoch(ctx); err != nil {
+		return err
+	}
+	shares := make([]share, len(m.Shares))
+	for i, text := range m.Shares {
+		if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&shares[i]); err != nil {
+			return fmt.Errorf("train: worker %d's share of an evaluation cannot be decoded; do all run the same "+
+				"program? %w", m.By[i], err)
+		}
+	}
+	e, err := r.tests.join(shares)
 	if err != nil {
 		return err
 	}
-	e.Epoch, e.Examples = min(r.Epoch+1, r.Job.Epochs), e.Examples+r.past.before
-	r.past.middles++
+	e.End, e.Epoch, e.Examples = m.End, min(m.Epoch+1, r.Job.Epochs), e.Examples+r.past.before
 	if e.End {
-		r.past.middles = 0
 		r.past.partly = part{Trained: e.Examples - r.past.before, Rows: r.shares.all}
-		r.past.before, r.others.front, r.past.extra = e.Examples, max(r.others.front, e.Epoch), 0
-		for i, w := range words {
-			if w.Kind == measures {
-				r.past.counted[r.others.here[i]] = e.Epoch
-			}
-		}
-		r.others.miss(r.Epoch)
+		r.past.before, r.course.ended = e.Examples, m.Ended
 	}
 	var before Pace
 	if n := len(r.History); n > 0 {
 		before = r.Pace(r.History[n-1])
 	}
-	r.paces.add(e, before, words)
-	r.tests.judge(words)
+	r.paces.add(e, before, shares)
+	r.tests.judge(shares)
 	r.History = append(r.History, e)
-	if r.others.leads {
+	if r.course.leads {
 		label := r.label()
 		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.Pace(e).ofAll(label, r.Fleet.WorkerNum()), label,
 			r.tests.describe(e, ""))
 		r.tests.warnUnmeasured(e)
-		r.tests.warnDead(words, e)
+		r.tests.warnDead(shares, e)
 	}
 	r.shown.publish(&r.curve, r.History)
 	if err := r.hooks.evaluated(ctx, r, e); err != nil {
 		return err
 	}
-	// a job that ends while a worker is in a hook evaluates again
-	if _, _, err := r.meet(ctx, word{Kind: acts, Ended: e.End}); err != nil {
+	if err := r.record(r.Epoch); err != nil {
 		return err
 	}
-	if err := r.record(); err != nil || e.End { // at an epoch's end all meet in any case
-		return err
-	}
-	_, _, err = r.meet(ctx, word{Kind: acts}) // no worker trains on before the evaluation is recorded
-	return err
+	return r.did()
 }
 
-// recall takes a history that is longer than this worker's.
-func (r *Run) recall(words []word) error {
-	for _, w := range words {
-		var m memory
-		if w.Kind != recalls || w.Known <= len(r.History) || len(w.History) == 0 {
-			continue
-		}
-		if err := json.Unmarshal(w.History, &m); err != nil {
-			return fmt.Errorf("train: the history of another worker: %w", err)
-		}
-		if err := errors.Join(r.remember(m), r.record()); err != nil { // for the next checkpoints
-			return err
-		}
-		r.paces.recall(r.History, r.hooks)
+// beginEpoch calls the hooks of an epoch's begin, once.
+func (r *Run) beginEpoch(ctx context.Context) error {
+	if r.course.begun > r.Epoch || r.Epoch >= r.Job.Epochs {
+		return nil
 	}
-	return nil
+	r.course.begun = r.Epoch + 1
+	return r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin })
 }

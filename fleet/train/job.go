@@ -8,10 +8,8 @@ import (
 	"io"
 	"os"
 	"slices"
-	"time"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -59,7 +57,7 @@ type Job struct {
 	// Stdout is the destination of progress and results; nil means os.Stdout.
 	Stdout io.Writer
 
-	standIns *standIns
+	anew func() (Job, error) // makes the program's job once more; nil if the program has not said how
 }
 
 // Result is the result of a job on a worker; on a server it is zero.
@@ -155,20 +153,6 @@ func (j *Job) checkTrained(field string, nodes []*nn.Node) error {
 		}
 	}
 	return nil
-}
-
-// standIns are the workers in whose place this process trains.
-type standIns struct {
-	anew    func() (Job, error) // makes the program's job; nil if the program has not said how
-	fleet   *fleet.Fleet        // this worker's
-	train   *dataset.Dataset    // its rows
-	test    *dataset.Dataset
-	timeout time.Duration
-	waits   time.Duration // total time to wait for workers to come back; waited is the part that has passed
-	waited  time.Duration
-	ended   chan error
-	running int
-	failed  int // attempts to join
 }
 
 // model is the model that is saved for inference, of a job with outputs.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/mistyped"
 	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -159,7 +160,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if err != nil {
 			return err
 		}
-		j.standIns = &standIns{anew: job}
+		j.anew = job
 		f, err := fleet.New(ctx, who, of)
 		if err != nil {
 			return err
@@ -183,7 +184,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		slog.Warn("this role goes back to the last checkpoint of the job", "role", f.String(),
 			"times left", left-1, "rests", rest, "error", err)
 		back = err
-		if err := pause(ctx, rest); err != nil {
+		if err := awake.Rest(ctx, rest); err != nil {
 			return err
 		}
 		if f.ServerNum() > 0 {

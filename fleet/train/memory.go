@@ -4,62 +4,91 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"slices"
 )
 
-// memory is the state that a restarted job, or a worker that lacks evaluations, needs to decide like the others.
+// memory is what a job remembers of its evaluations, so that a restarted job, or a worker that lacks some, decides like
+// the others.
 type memory struct {
 	History []Evaluation `json:"history,omitempty"`
-	// Evaluations is their number: a checkpoint may have room for some of them only.
+	// Evaluations is their number: there is room for some of them only.
 	Evaluations int `json:"evaluations,omitempty"`
 	// Before is the number of examples that all workers trained on in earlier epochs.
 	Before int `json:"before,omitempty"`
-	// Middles is the number of evaluations so far in the middle of the current epoch.
-	Middles int `json:"middles,omitempty"`
-	// Counted are, by worker, the epochs whose samples are in Before: a worker that was lost lacks some, and trains
-	// them later.
-	Counted []int `json:"counted,omitempty"`
-	// Hooked is the number of epochs whose EpochEnd hooks have run on all workers.
-	Hooked int `json:"hooked,omitempty"`
+	// Ended is the number of epochs that have ended.
+	Ended int `json:"ended,omitempty"`
 	// Labels are sums over the labels of all workers, from which the constant prediction follows.
 	Labels []float64 `json:"labels,omitempty"`
 	// Hooks are the states of hooks.
 	Hooks map[string][]byte `json:"hooks,omitempty"`
 }
 
-// memory is this worker's state.
-func (r *Run) memory() (m memory, err error) {
-	m = memory{History: r.History, Evaluations: len(r.History) + r.past.lacking,
-		Before: r.past.before, Middles: r.past.middles, Counted: r.past.counted, Hooked: r.past.hooked,
-		Hooks: map[string][]byte{}}
+// memory is what this worker remembers, as JSON.
+func (r *Run) memory() ([]byte, error) {
+	m := memory{History: r.History, Evaluations: len(r.History) + r.past.lacking, Before: r.past.before,
+		Ended: r.course.ended, Hooks: map[string][]byte{}}
 	if c := r.tests.constant; c != nil {
 		m.Labels = c.all
 	}
-	err = r.hooks.states(func(name string, s State) (err error) {
+	err := r.hooks.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(m)
+	for err == nil && len(data) > memoryBytes && len(m.History) > 1 {
+		m.History = shortened(m.History)
+		data, err = json.Marshal(m)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("train: the history can't be written: %w", err)
+	}
+	return data, nil
+}
+
+func parseMemory(data []byte) (m memory, err error) {
+	err = json.Unmarshal(data, &m)
 	return m, err
 }
 
-// remember restores the state of a checkpoint, or of another worker.
-func (r *Run) remember(m memory) error {
-	r.History = m.History
-	r.past.before, r.past.middles, r.past.lacking = m.Before, m.Middles, max(m.Evaluations-len(m.History), 0)
-	if r.tests.constant != nil {
-		r.tests.constant.recall(m.Labels)
-	}
-	for _, e := range r.History {
-		if e.End {
-			r.others.front = max(r.others.front, e.Epoch)
+// shortened is the later half of a history, after those evaluations of the first half with the least or the most of a
+// value, so that hooks which look for the best find it.
+func shortened(h []Evaluation) []Evaluation {
+	first, rest := h[:(len(h)+1)/2], h[(len(h)+1)/2:]
+	least, most := map[string]int{}, map[string]int{}
+	for i, e := range first {
+		for name, v := range e.Values {
+			if at, known := least[name]; !known || v < first[at].Values[name] {
+				least[name] = i
+			}
+			if at, known := most[name]; !known || v > first[at].Values[name] {
+				most[name] = i
+			}
 		}
 	}
-	r.past.hooked = m.Hooked
-	if r.past.counted = slices.Clone(m.Counted); len(m.Counted) != r.Fleet.WorkerNum() { // shares are others now
-		r.past.counted = slices.Repeat([]int{min(r.Epoch, r.others.front)}, r.Fleet.WorkerNum())
+	var kept []Evaluation
+	for i, e := range first {
+		for name := range e.Values {
+			if least[name] == i || most[name] == i {
+				kept = append(kept, e)
+				break
+			}
+		}
 	}
-	if m.Counted == nil { // of a new job
-		r.past.hooked = r.others.front
+	if len(kept) == len(first) { // else it would never become shorter
+		return rest
+	}
+	return append(kept, rest...)
+}
+
+// remember takes what the job remembers.
+func (r *Run) remember(m memory) error {
+	r.History = m.History
+	r.past.before, r.past.lacking = m.Before, max(m.Evaluations-len(m.History), 0)
+	r.course.ended = m.Ended
+	if r.tests.constant != nil {
+		r.tests.constant.recall(m.Labels)
 	}
 	return r.hooks.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
 }
@@ -138,6 +167,5 @@ func (s *jsonState[T]) Resume(saved []byte) error {
 	return json.Unmarshal(saved, &s.now)
 }
 
-// stateBytes bounds a job's state in checkpoints: of a longer history they have the last part, and the best evaluations
-// before.
-const stateBytes = 48 << 10
+// memoryBytes bounds what a job remembers: of a longer history the last part, and the best evaluations before.
+const memoryBytes = 48 << 10

@@ -90,7 +90,7 @@ func TestProgressOfAnotherVersion(t *testing.T) {
 	if now, _ := filepath.Glob(filepath.Join(dir, "ckpt-*", "*")); len(saved) == 0 || !slices.Equal(now, saved) {
 		t.Errorf("checkpoints were %q, are %q", saved, now)
 	}
-	if err == nil || !strings.Contains(err.Error(), "progress is of version 0, this build reads version 1") {
+	if err == nil || !strings.Contains(err.Error(), "progress is of version 0, this build reads version 2") {
 		t.Errorf("it goes on: %v", err)
 	}
 }

@@ -148,10 +148,10 @@ func (p Pace) ofAll(label string, workers int) string {
 }
 
 // add computes the pace of all workers up to an evaluation, since the one before.
-func (ps paces) add(e Evaluation, before Pace, words []word) {
+func (ps paces) add(e Evaluation, before Pace, shares []share) {
 	var all measured
-	for _, w := range words {
-		if p := w.Pace; w.Kind == measures && p != nil {
+	for _, s := range shares {
+		if p := s.Pace; p != nil {
 			all.Seconds, all.Examples = max(all.Seconds, p.Seconds), all.Examples+p.Examples
 			all.Norms, all.Looked, all.LR = all.Norms+p.Norms, all.Looked+p.Looked, cmp.Or(all.LR, p.LR)
 		}

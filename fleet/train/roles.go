@@ -30,11 +30,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 			"threads go on between their pushes, so that what is saved would not be what was measured: evaluate at "+
 			"the ends of epochs alone, or leave one of the others out", j.EvalEvery, j.Threads)
 	}
-	opt, err := f.DistributedOptimizer(j.Rule, s)
-	if err != nil {
-		return Result{}, err
-	}
-	if err := opt.Minimize(j.Loss); err != nil {
+	if err := j.minimize(f, s); err != nil {
 		return Result{}, err
 	}
 	j.passedOver(f, s)
@@ -58,26 +54,8 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		return Result{}, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	if j.standIns == nil {
-		j.standIns = new(standIns)
-	}
-	defer func() {
-		cancel()
-		_ = j.standIns.wait() // a process that goes back ends the stand-ins of the run before
-	}()
-	whole := s.WithDefaults()
-	j.standIns.fleet = f
-	j.standIns.timeout, j.standIns.ended = whole.WorkerTimeout.Std(), make(chan error, f.WorkerNum())
-	j.standIns.waits = max(whole.WorkerTimeout, whole.WorkersReturn()).Std()
-	r := &Run{Fleet: f, Job: &j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
-		others: others{lost: map[int]int{}, epochs: j.Epochs}, shares: shares{job: &j, fleet: f}, tests: tests{job: &j},
-		shown:    shown{job: &j, worker: f.WorkerIndex()},
-		together: f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync,
-		inStep:   f.ServerNum() == 0 || s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP,
-		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&
-			s.GradientMerge.KSteps <= 1},
-		ends:  ending{meet: f.ServerNum() == 0 && f.WorkerNum() > 1 && j.EvalEvery != 0},
-		paces: paces{}}
+	defer cancel()
+	r := newRun(&j, f, s)
 	defer r.releaseOut()
 	defer func() {
 		cancel()
@@ -93,10 +71,29 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 		}
 		return r.result(), err
 	}
-	if err := j.standIns.wait(); err != nil {
-		return r.result(), err
-	}
 	return r.result(), r.short()
+}
+
+// minimize has the fleet train the job's loss.
+func (j *Job) minimize(f *fleet.Fleet, s strategy.Strategy) error {
+	opt, err := f.DistributedOptimizer(j.Rule, s)
+	if err != nil {
+		return err
+	}
+	return opt.Minimize(j.Loss)
+}
+
+// newRun returns the run of a job on a worker, which has no rows yet.
+func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
+	return &Run{Fleet: f, Job: j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
+		shares: shares{job: j, fleet: f, past: map[int]int{}}, tests: tests{job: j},
+		shown:    shown{job: j, worker: f.WorkerIndex()},
+		together: f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync,
+		inStep:   f.ServerNum() == 0 || s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP,
+		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&
+			s.GradientMerge.KSteps <= 1},
+		ends:  ending{meet: f.ServerNum() == 0 && f.WorkerNum() > 1 && j.EvalEvery != 0},
+		paces: paces{}}
 }
 
 // saves reports whether the job has checkpoints to go back to.

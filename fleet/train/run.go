@@ -38,7 +38,7 @@ type Run struct {
 	stopping EarlyStopping     // of Options.Patience
 	keeps    *keeper           // of the best model; nil if the job leaves the model of its last step
 
-	others others
+	course course
 	ends   ending
 	shares shares
 	tests  tests
@@ -52,13 +52,8 @@ type Run struct {
 // past is the part of the job that is done.
 type past struct {
 	before  int  // examples that all workers trained on in earlier epochs
-	middles int  // evaluations in the middle of the epoch so far
 	lacking int  // evaluations that History lacks, since the checkpoint had no room for them
 	partly  part // the trained part of the last epoch
-	// examples of ended epochs on which this worker trained alone, and which no epoch's end has counted
-	extra   int
-	counted []int // by worker: epochs whose samples are in before
-	hooked  int   // epochs whose EpochEnd hooks have run on all workers
 }
 
 // pace is the time of the next evaluation in the middle of an epoch.
@@ -67,9 +62,9 @@ type pace struct {
 	due    int // the step of the epoch after which the evaluation comes
 }
 
-// Leads says whether this worker is the one that prints and saves for all: the lowest worker that was alive at the last
-// collective.
-func (r *Run) Leads() bool { return r.others.leads }
+// Leads says whether this worker is the one that prints and saves for all: the lowest of those that have measured the
+// last evaluation and are still here.
+func (r *Run) Leads() bool { return r.course.leads }
 
 // Stop ends this worker's epoch, after the current step and the one read ahead, and the job once the other workers have
 // reached the end of theirs: all then evaluate, and the model is saved. In jobs without servers and with EvalEvery,
@@ -80,7 +75,7 @@ func (r *Run) Stop(why string) {
 }
 
 func (r *Run) result() Result {
-	res := Result{History: r.History, Epoch: r.last, Stopped: r.ends.why()}
+	res := Result{History: r.History, Epoch: r.last, Stopped: r.why()}
 	if n := len(r.History); n > 0 {
 		res.Last = r.History[n-1]
 	}

@@ -15,7 +15,7 @@ import (
 
 // checkpoint saves at an epoch's end, which all have reached.
 func (r *Run) checkpoint(ctx context.Context) error {
-	if !r.recovers || !r.others.leads {
+	if !r.recovers || !r.course.leads {
 		return nil
 	}
 	if r.writing != nil {
@@ -96,7 +96,7 @@ func insist(ctx context.Context, times int, what string, save func() error) (err
 // save makes the leading worker write what the job leaves.
 func (r *Run) save(ctx context.Context) error {
 	dir := r.Job.Out
-	if dir == "" || !r.others.leads {
+	if dir == "" || !r.course.leads {
 		return nil
 	}
 	var model optimizer.Model
@@ -144,7 +144,7 @@ const outLock = ".job"
 
 // releaseOut lets another job have the directory.
 func (r *Run) releaseOut() {
-	if r.out.Release(); r.Job.Out != "" && !files.IsURL(r.Job.Out) && r.others.lowest {
+	if r.out.Release(); r.Job.Out != "" && !files.IsURL(r.Job.Out) && r.Fleet.WorkerIndex() == 0 {
 		_ = files.Remove(files.Join(r.Job.Out, outLock)) // not if another job has it
 	}
 }

@@ -25,8 +25,29 @@ type shares struct {
 	// examples of the current epoch, 0 if unknown: of this worker, of all, and of the worker with the fewest
 	mine, all, least int
 
+	past map[int]int // examples of epochs that this process has ended, by epoch
+
 	then  *order // of the checkpoint from which the job goes on, nil if unknown
 	small bool   // it was reported that a batch is larger than the data
+}
+
+// card is a worker's description of its rows when the job begins: to train on, and to test on.
+type card struct {
+	Worker int
+	Has    [2]stock
+	Format string // a digest of how files of rows are read, "" if that is not known
+}
+
+// stock is the number of rows, -1 if unknown, and a digest of some of them, "" if there is none.
+type stock struct {
+	Rows   int
+	Digest string
+}
+
+// differs reports whether two workers are known to have different rows.
+func (s stock) differs(other stock) bool {
+	known := s.Rows >= 0 && other.Rows >= 0
+	return known && (s.Rows != other.Rows || s.Digest != "" && other.Digest != "" && s.Digest != other.Digest)
 }
 
 func stockOf(rows *dataset.Dataset) stock {
@@ -53,14 +74,9 @@ func (j *Job) format() string {
 	return fmt.Sprintf("%016x", digest.Sum64())
 }
 
-// compare compares the rows of all workers when they begin: all have the same rows, or each its own.
-func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
-	var cards []card
-	for _, w := range words {
-		if w.Card != nil {
-			cards = append(cards, *w.Card)
-		}
-	}
+// compare compares the rows of all workers that have begun the job: all have the same rows, or each its own. A lone
+// worker, which begins later, refuses nothing.
+func (s *shares) compare(ctx context.Context, cards []card, leads, lone bool) error {
 	both := func(c card) bool { return c.Has[0].Digest != "" && c.Has[0] == c.Has[1] }
 	told := shared(s.job.Files.Paths, s.job.Files.Test) != "" // by the file's name
 	if leads && !told && slices.ContainsFunc(cards, both) {
@@ -72,7 +88,7 @@ func (s *shares) compare(ctx context.Context, words []word, leads bool) error {
 		return nil
 	}
 	for i, what := range []string{"rows to train on", "test rows"} {
-		if slices.ContainsFunc(cards, func(c card) bool { return c.Has[i].differs(cards[0].Has[i]) }) {
+		if !lone && slices.ContainsFunc(cards, func(c card) bool { return c.Has[i].differs(cards[0].Has[i]) }) {
 			return s.refuse(ctx, different(what, i, cards))
 		}
 	}
@@ -229,10 +245,18 @@ func (s *shares) of(epoch int) (*dataset.Dataset, error) {
 
 // own is this worker's share of rows.
 func (s *shares) own(rows *dataset.Dataset) *dataset.Dataset {
-	if s.job.Sharded {
+	return s.ofWorker(rows, s.fleet.WorkerIndex())
+}
+
+// ofWorker is a worker's share of rows, as far as this process has them.
+func (s *shares) ofWorker(rows *dataset.Dataset, worker int) *dataset.Dataset {
+	switch {
+	case !s.job.Sharded:
+		return rows.Shard(worker, s.fleet.WorkerNum())
+	case worker == s.fleet.WorkerIndex():
 		return rows
 	}
-	return rows.Shard(s.fleet.WorkerIndex(), s.fleet.WorkerNum())
+	return rows.Take(0)
 }
 
 // trained reports whether this worker has trained on all of its share of an epoch.
@@ -245,13 +269,15 @@ func (s *shares) trained(epoch int) bool {
 	return known && s.fleet.Position().In(epoch) >= share
 }
 
-// uncounted is the number of this worker's samples in some epochs, of those whose number is known.
-func (s *shares) uncounted(from, to int) (samples int) {
+// uncounted is the number of a worker's samples in some epochs: as this process has counted them, or of those whose
+// number is known.
+func (s *shares) uncounted(worker, from, to int) (samples int) {
 	for epoch := from; epoch < to; epoch++ {
-		if rows, err := s.of(epoch); err == nil {
-			n, _ := s.own(rows).Len()
-			samples += n
+		n, counted := s.past[epoch]
+		if rows, err := s.of(epoch); err == nil && !(counted && worker == s.fleet.WorkerIndex()) {
+			n, _ = s.ofWorker(rows, worker).Len()
 		}
+		samples += n
 	}
 	return samples
 }
@@ -265,8 +291,8 @@ func (s *shares) behind(worker int, at fleet.Position) (samples int, exact bool)
 		if err != nil {
 			return samples, false
 		}
-		rows, known := all.Shard(worker, s.fleet.WorkerNum()).Len()
-		samples, exact = samples+max(rows-at.In(epoch), 0), exact && known
+		rows, known := s.ofWorker(all, worker).Len()
+		samples, exact = samples+max(rows-at.In(epoch), 0), exact && known && !s.job.Sharded
 	}
 	return samples, exact
 }

@@ -56,9 +56,9 @@ func TestSpreadsOfOneWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := []word{{Kind: measures, Sums: append([]float64{60, 0, 60, 60}, sums...), Spreads: spreads}, {Kind: measures, Sums: append([]float64{60, 0, 60, 60}, sums...)}}
-	e, err := of.join(words)
-	if of.warnDead(words, e); err != nil || e.Examples != 120 || math.Abs(e.Values[EvalLoss]-math.Ln2) > 1e-3 || !of.dead {
+	shares := []share{{Sums: append([]float64{60, 0, 60, 60}, sums...), Spreads: spreads}, {Sums: append([]float64{60, 0, 60, 60}, sums...)}}
+	e, err := of.join(shares)
+	if of.warnDead(shares, e); err != nil || e.Examples != 120 || math.Abs(e.Values[EvalLoss]-math.Ln2) > 1e-3 || !of.dead {
 		t.Errorf("%+v, dead %v, error %v", e, of.dead, err)
 	}
 }

@@ -165,7 +165,7 @@ func (b *boards) look(params []*optimizer.Param, s *optimizer.Step) {
 }
 
 func (b *boards) step(_ context.Context, r *Run, so nn.TrainResult) error {
-	if r.Epoch < r.others.front { // others have written this epoch's points
+	if r.course.alone { // others have written this epoch's points
 		return nil
 	}
 	if so.Steps == 1 { // of an epoch, whose results begin anew

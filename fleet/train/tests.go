@@ -34,12 +34,12 @@ func (t *tests) tallies() (all []*verdict.Tally) {
 }
 
 // judge sums what workers have predicted and observed.
-func (t *tests) judge(words []word) {
+func (t *tests) judge(shares []share) {
 	t.judged = t.tallies()
-	for _, w := range words {
-		told := w.Chances
+	for _, s := range shares {
+		told := s.Chances
 		for _, all := range t.judged {
-			if w.Kind != measures || len(told) < len(all.Sums) {
+			if len(told) < len(all.Sums) {
 				continue
 			}
 			for i := range all.Sums {
@@ -47,7 +47,7 @@ func (t *tests) judge(words []word) {
 			}
 			told = told[len(all.Sums):]
 		}
-		if w.Kind == measures && len(w.Chances) == 0 {
+		if len(s.Chances) == 0 {
 			t.judged = nil
 		}
 	}
@@ -94,31 +94,26 @@ func (t *tests) share(place, of int) *dataset.Dataset {
 	return t.rows.Shard(place, of)
 }
 
-// join sums the workers' measurements, with the examples of the epoch so far. A worker that came meanwhile has measured
-// nothing.
-func (t *tests) join(words []word) (e Evaluation, err error) {
+// join sums the workers' measurements, with the examples of the epoch so far.
+func (t *tests) join(shares []share) (e Evaluation, err error) {
 	var sums []float64
-	end := true
-	for _, w := range words {
+	for _, s := range shares {
 		switch {
-		case w.Kind != measures:
-			continue
 		case sums == nil:
-			sums = make([]float64, len(w.Sums))
-		case len(sums) != len(w.Sums):
+			sums = make([]float64, len(s.Sums))
+		case len(sums) != len(s.Sums):
 			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same "+
 				"metrics?",
-				len(sums), len(w.Sums))
+				len(sums), len(s.Sums))
 		}
-		end = end && w.Ended
-		for i, v := range w.Sums {
+		for i, v := range s.Sums {
 			sums[i] += v
 		}
 	}
 	if len(sums) < 4 {
 		return e, fmt.Errorf("train: no worker has measured anything")
 	}
-	e = Evaluation{End: end, Examples: int(sums[0] + sums[1]), Values: map[string]float64{}}
+	e = Evaluation{Examples: int(sums[0] + sums[1]), Values: map[string]float64{}}
 	names, values := []string{TrainLoss}, []float64{sums[2] / sums[3]}
 	if t.rows != nil {
 		measured, rest, err := valuesOf(t.nodes(), sums[4:])
@@ -173,16 +168,16 @@ func (t *tests) predictions() (all []*nn.Node) {
 
 // warnDead warns once that the model's predictions ignore the rows. The predictions of one task may be all 0 or 1 and
 // right while the loss is another's.
-func (t *tests) warnDead(words []word, e Evaluation) {
+func (t *tests) warnDead(shares []share, e Evaluation) {
 	preds, certain := t.predictions(), 0
 	for i, pred := range preds {
 		if t.rows == nil || t.dead {
 			return
 		}
 		var s check.Spread
-		for _, w := range words {
-			if at := i * len(s); w.Kind == measures && at+len(s) <= len(w.Spreads) {
-				s.Add(w.Spreads[at : at+len(s)])
+		for _, its := range shares {
+			if at := i * len(s); at+len(s) <= len(its.Spreads) {
+				s.Add(its.Spreads[at : at+len(s)])
 			}
 		}
 		how := s.Dead(e.Values[EvalLoss])

@@ -153,7 +153,6 @@ func (s *EarlyStopping) hooks() Hooks {
 			}
 			if stop(r) { // the others decide the same
 				r.ends.agreed.Store(true)
-				r.ends.over = r.ends.over || r.History[len(r.History)-1].End
 			}
 			return nil
 		},
@@ -287,7 +286,7 @@ func (p Plateau) Hooks() Hooks {
 			if now.Rate == now.Set {
 				return nil
 			}
-			if r.others.lowest {
+			if r.course.leads {
 				if err := r.setRate(ctx, now.Rate); err != nil {
 					return err
 				}
@@ -389,7 +388,7 @@ func remove(file string) error {
 
 // tellRate prints that the job does not begin with the rates of its rule.
 func (r *Run) tellRate(ctx context.Context) error {
-	if !r.others.leads {
+	if !r.course.leads {
 		return nil
 	}
 	factor, err := r.Fleet.RateFactor(ctx)

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -18,21 +18,30 @@ func (r *Run) work(ctx context.Context) error {
 	if err := r.prepare(ctx); err != nil {
 		return err
 	}
-	for ; r.Epoch < r.Job.Epochs && !r.ends.over; r.Epoch++ {
-		if err := r.epoch(ctx); err != nil {
+	for {
+		t, err := r.stand(ctx)
+		if err != nil {
+			return err
+		}
+		if r.course.over != nil {
+			break
+		}
+		if err := r.epoch(ctx, t); err != nil {
 			return err
 		}
 	}
-	if err := r.await(ctx); err != nil {
-		return err
-	}
-	if r.ends.over && r.others.leads {
-		fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.past.stoppedAt(r.Epoch, r.Job.Epochs), r.ends.why())
+	if why := r.why(); why != "" {
+		if err := r.record(r.Fleet.Progress().Epoch); err != nil {
+			return err
+		}
+		if r.course.leads {
+			fmt.Fprintf(r.Job.Stdout, "stopped %s: %s\n", r.past.stoppedAt(r.course.ended, r.Job.Epochs), why)
+		}
 	}
 	if err := r.written(); err != nil {
 		return err
 	}
-	if r.others.leads {
+	if r.course.leads {
 		r.warnUseless()
 	}
 	if err := r.save(ctx); err != nil {
@@ -65,7 +74,6 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if r.shares.train == nil {
 		return errNoRows
 	}
-	j.standIns.train, j.standIns.test = r.shares.train, r.tests.rows
 	if r.tests.rows != nil {
 		r.tests.constant = newConstant(r.tests.nodes(), r.tests.names()[1:])
 	}
@@ -73,45 +81,36 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if r.shares.stock = own; j.Sharded {
 		r.shares.stock = stock{Rows: -1} // until all workers have sent their numbers
 	}
-	r.others.late = r.Fleet.CatchUp() > 0
-	if err := r.resume(); err != nil {
+	stopped, err := r.resume()
+	if err != nil {
 		return err
 	}
 	r.exe, r.tests.exe = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
-	r.others.lowest = r.Fleet.WorkerIndex() == 0
-	r.others.leads = r.others.lowest && !r.others.late
-	if err := r.tellRate(ctx); err != nil {
-		return err
-	}
-	if j.Out != "" && r.others.lowest {
+	if j.Out != "" && r.Fleet.WorkerIndex() == 0 {
 		if err := r.takeOut(ctx); err != nil {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
 	}
-	if !r.others.late { // all begin together, so that their rates are of the same time
-		words, _, err := r.meet(ctx, word{Ended: true, Card: &card{r.Fleet.WorkerIndex(),
-			[2]stock{own, stockOf(r.tests.rows)}, j.format()}})
-		if err == nil {
-			err = r.shares.compare(ctx, words, r.others.leads)
-		}
-		if err == nil {
-			r.fitRows()
-			err = r.record() // the number of all rows is known now, and the workers have met
-		}
-		if err != nil {
-			return err
-		}
+	if err := r.begin(ctx, card{r.Fleet.WorkerIndex(), [2]stock{own, stockOf(r.tests.rows)}, j.format()}); err != nil {
+		return err
 	}
-	r.fitRows()
-	if (r.others.leads || !r.inStep) && !r.ends.over { // in step all are at the same place
+	r.fitRows() // the number of all rows is known now
+	if err := r.record(r.Epoch); err != nil {
+		return err
+	}
+	r.sayWhere(stopped)
+	if err := r.tellRate(ctx); err != nil {
+		return err
+	}
+	if (r.course.leads || !r.inStep) && !stopped { // in step all are at the same place
 		r.shares.warnOrder(r.Epoch)
 	}
 	r.shown.begin(&r.curve, r.History)
-	err = r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin })
-	if err == nil && (!r.others.late || r.Epoch >= r.others.front) {
-		err = r.endAgain(ctx)
+	if err := r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin }); err != nil {
+		return err
 	}
-	return err
+	r.course.member.Begun(j.Epochs, r.leases())
+	return nil
 }
 
 // fitRows sets the options that nobody names by the rows of all workers.
@@ -125,7 +124,6 @@ func (r *Run) fitRows() {
 
 func (r *Run) fit(o order, why string) {
 	said := r.Job.fit(o, r.tests.rows != nil)
-	r.others.epochs = r.Job.Epochs
 	if n := r.Job.Patience; n > 0 {
 		r.stopping.Patience, r.stopping.idle = n, false
 	}
@@ -134,52 +132,21 @@ func (r *Run) fit(o order, why string) {
 	}
 }
 
-// endAgain calls EpochEnd for the last epoch that the job has ended, if it is not known to have run on all workers. All
-// workers of a job that was started again do so together; one that was started again alone, when nobody else knew.
-func (r *Run) endAgain(ctx context.Context) (err error) {
-	if r.past.hooked >= r.others.front {
-		return nil
+// epoch trains this worker's share of an epoch. One that the others have ended without this worker it trains without
+// hooks and evaluations.
+func (r *Run) epoch(ctx context.Context, t *epoch.Told) (err error) {
+	c := &r.course
+	if r.Epoch, c.middles = t.Epoch, t.Middles; t.Why != "" {
+		r.ends.agreed.Store(true)
 	}
-	now := r.Epoch
-	if r.Epoch, r.Again = r.others.front-1, true; r.others.late {
-		r.others.leads = r.others.lowest
-		err = r.hooks.epochEnded(ctx, r, r.last)
-		r.Again, r.past.hooked = false, r.others.front
-	} else {
-		err = r.hooked(ctx)
-	}
-	if r.Epoch = now; err == nil {
-		err = r.record()
-	}
-	return err
-}
-
-// hooked calls EpochEnd, and again if a worker was lost meanwhile: it may have been the one that does something for
-// all. Hooks may have stopped the job, which all agree on.
-func (r *Run) hooked(ctx context.Context) error {
-	defer func() { r.Again = false }()
-	for ; ; r.Again = true {
-		gone := r.others.gone
-		if err := r.hooks.epochEnded(ctx, r, r.last); err != nil {
+	if r.Epoch != r.Fleet.Progress().Epoch || !c.trains {
+		if err := r.record(r.Epoch); err != nil {
 			return err
 		}
-		if _, _, err := r.meet(ctx, word{Kind: agrees, Ended: true}); err != nil {
-			return err
-		}
-		if !slices.ContainsFunc(r.others.gone, func(w int) bool { return !slices.Contains(gone, w) }) {
-			r.past.hooked = r.Epoch + 1
-			return nil
-		}
 	}
-}
-
-// epoch trains, and evaluates with the others when all have finished. An epoch that the others have ended without this
-// worker it trains alone.
-func (r *Run) epoch(ctx context.Context) (err error) {
-	alone := r.Epoch < r.others.front
-	if !alone {
-		err = r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.EpochBegin })
-		if err != nil {
+	c.trains = true
+	if !t.Alone {
+		if err := r.beginEpoch(ctx); err != nil {
 			return err
 		}
 	}
@@ -189,78 +156,27 @@ func (r *Run) epoch(ctx context.Context) (err error) {
 	if err := r.exe.Close(ctx); err != nil { // all pushes are applied then
 		return err
 	}
-	if !alone {
-		if alone, err = r.end(ctx); err != nil {
-			return err
-		}
-	}
-	if me := r.Fleet.WorkerIndex(); alone && r.past.counted[me] <= r.Epoch {
-		r.past.extra += r.last.Samples + r.last.Passed
-	}
-	if alone && r.others.late && r.Epoch == r.others.front-1 {
-		if err := r.endAgain(ctx); err != nil {
-			return err
-		}
-	}
-	if err := r.progress(r.Epoch + 1); err != nil || alone {
-		return err
-	}
-	return r.checkpoint(ctx)
-}
-
-// end waits until all have ended the epoch, evaluates as often as others on their way do, and agrees with them whether
-// it was the last. If a worker lacks earlier epochs, all wait until it has trained them; alone reports that it is this
-// worker.
-func (r *Run) end(ctx context.Context) (alone bool, err error) {
-	for over := false; !over; {
-		words, others, err := r.meet(ctx, word{Ended: true})
-		if err != nil || r.Epoch < r.others.front {
-			return true, err
-		}
-		switch over = !slices.ContainsFunc(words, func(w word) bool { return !w.Ended }); {
-		case over && others == meets && !r.others.lag && r.stands():
-			if over = false; r.others.leads { // the others meet again when the missing worker's next life has joined
-				err = r.Job.standIns.replace(ctx, r.others.gone)
-			}
-		case others == meets && !r.others.lag:
-			err = r.evaluate(ctx, r.last, over)
-		case others == measures && complete(words):
-			over, err = r.adopt(ctx, words)
-		default:
-			over = false
-		}
-		if err != nil {
-			return false, err
-		}
-	}
-	return false, r.hooked(ctx)
-}
-
-// await makes a job that has ended all epochs, and goes on because a worker lacks some of them, wait for that worker
-// and evaluate again. So does a worker that has trained some alone, which others may have ended without it.
-func (r *Run) await(ctx context.Context) error {
-	if r.ends.over || !r.others.lag && !r.others.owed && r.past.extra == 0 {
+	if c.over != nil {
 		return nil
 	}
-	for first := true; first || r.others.lag; first = false {
-		if _, _, err := r.meet(ctx, word{Ended: true}); err != nil {
+	if r.shares.past[r.Epoch] = r.last.Samples + r.last.Passed; c.alone {
+		if err := r.record(r.Epoch + 1); err != nil {
 			return err
 		}
 	}
-	if err := r.evaluate(ctx, nn.TrainResult{}, true); err != nil {
-		return err
-	}
-	return r.checkpoint(ctx)
+	c.stands, c.of = r.last, r.Epoch
+	c.member.Ended(r.tests.constant.learned())
+	return nil
 }
 
 // pass trains on this worker's share of the epoch; on none of it if the job was stopped before the first step.
 func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 	res, err := nn.TrainResult{}, error(nn.ErrNoBatches)
-	over := r.Epoch < r.others.front && r.shares.trained(r.Epoch)
+	over := r.course.alone && r.shares.trained(r.Epoch)
 	if !over {
 		res, err = r.trainShare(ctx)
 	}
-	if errors.Is(err, nn.ErrNoBatches) && (over || r.ends.stopping()) {
+	if errors.Is(err, nn.ErrNoBatches) && (over || r.ends.stopping() || r.ends.agreed.Load()) {
 		none := func(func(dataset.Batch, error) bool) {}
 		at := r.Fleet.Position()
 		// the others must learn that this epoch is over
@@ -268,7 +184,7 @@ func (r *Run) pass(ctx context.Context) (nn.TrainResult, error) {
 		if at.Epoch == r.Epoch {
 			res.Passed = at.Samples
 		} else if over {
-			res.Passed = r.shares.uncounted(r.Epoch, r.Epoch+1)
+			res.Passed = r.shares.uncounted(r.Fleet.WorkerIndex(), r.Epoch, r.Epoch+1)
 		}
 	}
 	return res, err
@@ -285,7 +201,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	if err != nil {
 		return nn.TrainResult{}, err
 	}
-	if r.others.leads {
+	if r.course.leads {
 		r.shares.warnBatch()
 	}
 	r.ends.apart.Store(false)
@@ -338,8 +254,8 @@ func (r *Run) goOn(ctx context.Context, mine *dataset.Dataset) error {
 		return nil
 	}
 	r.pace.due = r.pace.behind - r.pace.behind%every
-	stopped := r.ends.now() && r.pace.due == r.pace.behind && r.past.middles == r.pace.behind/every
-	if r.pace.due < r.pace.behind || r.others.late || r.past.middles >= r.pace.behind/every {
+	stopped := r.ends.now() && r.pace.due == r.pace.behind && r.course.middles == r.pace.behind/every
+	if r.pace.due < r.pace.behind || r.course.lone || r.course.middles >= r.pace.behind/every {
 		r.pace.due += every
 	}
 	known := r.ends.now()
@@ -363,7 +279,7 @@ func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 	}
 	ended := so.Samples+so.Passed == r.shares.mine || r.ends.apart.Load() // the epoch's end evaluates too
 	early := r.Job.EvalEvery == 0 || r.pace.behind+so.Steps < r.pace.due
-	if early || ended || r.Epoch < r.others.front || r.ends.now() {
+	if early || ended || r.course.alone || r.ends.now() {
 		return nil
 	}
 	r.pace.due = r.pace.behind + so.Steps + r.Job.EvalEvery
@@ -377,29 +293,19 @@ func (r *Run) parted(so nn.TrainResult) bool {
 	return r.Fleet.ServerNum() == 0 && r.shares.mine > 0 && so.Samples+so.Passed >= r.shares.least
 }
 
-// middle evaluates in the middle of an epoch. A late worker joins the others where they are.
+// middle evaluates in the middle of an epoch, and trains no more if the job is then to end.
 func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
 	if !r.together {
 		defer so.Still()()
 	}
 	r.meter.stop()
 	defer r.meter.start()
-	for {
-		words, others, err := r.meet(ctx, word{})
-		if err != nil || r.Epoch < r.others.front {
-			return err
-		}
-		switch {
-		case others == meets && !r.others.lag:
-			return r.evaluate(ctx, so, false)
-		case others == measures && complete(words):
-			over, err := r.adopt(ctx, words)
-			if err == nil && over {
-				_, _, err = r.meet(ctx, word{Kind: agrees})
-			}
-			return err
-		case others == agrees:
-			return nil
-		}
+	c := &r.course
+	c.stands, c.of = so, r.Epoch
+	c.member.Due(r.tests.constant.learned())
+	t, err := r.stand(ctx)
+	if err == nil && t.Do != epoch.Train {
+		r.ends.agreed.Store(true)
 	}
+	return err
 }

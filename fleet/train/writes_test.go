@@ -147,7 +147,7 @@ func TestASlowStoreStopsNoTraining(t *testing.T) {
 			})
 			m.SetFault(nil)
 			if within > 200*time.Millisecond || between > 2500*time.Millisecond {
-				t.Errorf("%s: a step waits for %v, an epoch for %v", name, within, between)
+				t.Errorf("%s: a step waits for %v, an epoch for %v\n%s", name, within, between, log.String())
 			}
 			if said := log.Lines("training goes on"); len(said) == 0 {
 				t.Errorf("%s: nothing says what is slow:\n%s", name, log.String())

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/count"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -38,6 +39,10 @@ type Trainer interface {
 	// Gather ends the epoch and returns the data of every worker, by index; nil for one that has left. If workers'
 	// calls differ, all get an error.
 	Gather(ctx context.Context, call string, data []byte) ([][]byte, error)
+
+	// Ask ends the epoch, sends where this worker is in the job's epochs, and returns what it does next. Without an
+	// order it is to ask again.
+	Ask(ctx context.Context, at epoch.At) (*epoch.Told, error)
 
 	// Restore makes the job begin from a checkpoint or a saved model, which the processes with the weights read.
 	Restore(ctx context.Context, dir string, what checkpoint.Selection) error

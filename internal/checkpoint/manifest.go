@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/rules"
@@ -43,6 +44,8 @@ type Manifest struct {
 	Positions [][]progress.Position `json:"positions,omitempty"`
 	// Firsts are, by worker, the epochs in which workers go on, if not all go on in Progress.Epoch.
 	Firsts []int `json:"firsts,omitempty"`
+	// Led are the facts of the job's epochs, in the job's own checkpoints.
+	Led []epoch.Record `json:"led,omitempty"`
 	// Deeds are what the job has done by name, in the job's own checkpoints.
 	Deeds progress.Deeds `json:"deeds,omitempty"`
 	// Base is the checkpoint whose rows belong to this one too, except rows in this one's parts; nil for a whole
@@ -90,7 +93,7 @@ type Part struct {
 
 const (
 	format  = "gofleet-checkpoint"
-	version = 3
+	version = 4
 )
 
 // Holds records in m the job's params, or only the named ones, and their rules.

@@ -3,9 +3,11 @@ package client
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -34,6 +36,33 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 	return all, err
 }
 
+// Ask implements [backend.Trainer]. Server 0 leads the epochs; like Gather it settles first, and returns with the
+// servers' weights.
+func (c *Client) Ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
+	if err := c.settle(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.EndEpoch(ctx); err != nil {
+		return nil, err
+	}
+	defer c.link.waits.watch(0)()
+	var led wire.Led
+	err := c.link.control(ctx, 0, wire.OpEpoch, at, &led)
+	if err == nil && led.Told == nil {
+		err = errors.New("server 0 has answered without an order")
+	}
+	if err == nil && led.Told.Do != "" {
+		c.gathers.place.Store(led.Told.Place)
+	}
+	if err == nil {
+		err = c.renew(ctx, led.Loads)
+	}
+	if err == nil {
+		err = c.sessions.Refresh(ctx)
+	}
+	return led.Told, err
+}
+
 // gathering makes collectives of all workers at server 0: barriers and gathers.
 type gathering struct {
 	link    *link
@@ -48,9 +77,8 @@ type gathering struct {
 	behind  uint64
 	// givenUp is the last collective if this worker has received no answer to it, else nil.
 	givenUp atomic.Pointer[attempt]
-	// left holds, by worker, the number of the life that had left at the last collective; 0 for a worker that had not
-	// left.
-	left atomic.Pointer[[]uint32]
+	// place is that of the last order in the job's epochs.
+	place atomic.Uint64
 }
 
 // attempt is a collective that this worker has given up: its context ended, or server 0 was not reached.
@@ -59,18 +87,6 @@ type attempt struct {
 	data  []byte
 	made  uint64 // collectives before it
 	steps int64
-}
-
-// Stopped returns the workers that had left in order when the last collective ended.
-func (c *Client) Stopped() (all []int) {
-	if left := c.gathers.left.Load(); left != nil {
-		for w, life := range *left {
-			if life > 0 {
-				all = append(all, w)
-			}
-		}
-	}
-	return all
 }
 
 // CatchUp skips the collectives that this worker's earlier lives have made, and returns their number. A restarted
@@ -86,13 +102,13 @@ func (c *Client) CatchUp() int {
 	return 0
 }
 
-// met returns how many collectives this worker has completed, without one that was given up. Ends of periods carry the
-// number, by which server 0 tells apart two periods with equal steps.
+// met returns how many collectives this worker has completed, without one that was given up, and orders in the job's
+// epochs. Ends of periods carry the number, by which server 0 tells apart two periods with equal steps.
 func (g *gathering) met() uint64 {
 	if last := g.givenUp.Load(); last != nil {
-		return last.made
+		return last.made + g.place.Load()
 	}
-	return g.made.Load()
+	return g.made.Load() + g.place.Load()
 }
 
 // gather makes a collective and returns the data of all workers, by index; nil for a worker that is gone. It returns
@@ -165,7 +181,6 @@ func (g *gathering) round(ctx context.Context, part wire.Gather) (all wire.Gathe
 	if err := g.link.control(ctx, 0, wire.OpGather, part, &all); err != nil {
 		return all, err
 	}
-	g.left.Store(&all.Left)
 	if len(all.Data) != g.workers {
 		return all, fmt.Errorf("server 0 answered for %d workers, this job has %d", len(all.Data), g.workers)
 	}

@@ -1,6 +1,9 @@
 package epoch
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // decide answers every member for which it is clear what follows.
 func (l *Leader) decide() {
@@ -28,13 +31,17 @@ func (l *Leader) answer() {
 // tell gives a member an order, and what it lacks of the job's memory.
 func (l *Leader) tell(s *seat, t *Told) {
 	t.N, t.Lead = s.at.N, l.lead()
+	if t.Place = 2 * uint64(l.made.Number+l.ground.Closed); t.Do == End {
+		t.Place++
+	}
 	if s.at.Begins {
-		t.First, t.Together = s.at.next(), l.ground.Lives[s.at.Worker] == s.at.Life
+		t.First, t.Together, t.Cards = s.at.next(), l.ground.Lives[s.at.Worker] == s.at.Life, l.ground.Cards
 	}
 	if s.at.Known < l.ground.Known {
 		t.Known, t.Memory = l.ground.Known, l.ground.Memory
 	}
 	s.told = t
+	l.orders++
 }
 
 // order returns what a member is told without regard to where others are; nil if it has to wait for them.
@@ -45,6 +52,8 @@ func (l *Leader) order(a *At) *Told {
 	switch {
 	case g.Lives == nil:
 		return nil
+	case a.Begins:
+		return &Told{Do: Begin}
 	case g.Stop != "" && !acting && !closing:
 		return &Told{Do: Over, Why: g.Stop}
 	case next < g.Ended: // it is behind
@@ -61,14 +70,20 @@ func (l *Leader) order(a *At) *Told {
 		return nil
 	case !a.Ended && a.For <= g.Known && l.job.AtOnce && l.wish() != "":
 		return &Told{Do: Stop, Why: l.wish()}
-	case !a.Ended && a.For <= g.Known, next < l.epochs && (a.Begins || a.Ended && a.Epoch < g.Ended):
+	case !a.Ended && a.For <= g.Known, next < l.epochs && (a.Did == Begin || a.Ended && a.Epoch < g.Ended):
 		return l.train(next)
+	case l.job.InStep && a.Ended && a.Did == Act: // others may make steps again, without it
+		return &Told{Do: Stand}
 	}
 	return nil
 }
 
 func (l *Leader) train(epoch int) *Told {
-	return &Told{Do: Train, Epoch: epoch, Alone: epoch < l.ground.Ended, Middles: l.ground.Middles}
+	t := &Told{Do: Train, Epoch: epoch, Alone: epoch < l.ground.Ended, Middles: l.ground.Middles}
+	if l.job.AtOnce {
+		t.Why = l.wish()
+	}
+	return t
 }
 
 // begun begins the job when every member is here. In step all begin the earliest epoch of any.
@@ -77,10 +92,16 @@ func (l *Leader) begun() bool {
 	if g.Lives != nil || !l.all(func(s *seat) bool { return s.heard }) {
 		return false
 	}
-	g.Lives, g.First = make([]uint32, l.job.Members), l.epochs
+	g.Lives, g.Cards, g.First = make([]uint32, l.job.Members), make([][]byte, l.job.Members), math.MaxInt
 	for w := range l.seats {
 		if s := &l.seats[w]; s.present() {
-			g.Lives[w], g.First = s.at.Life, min(g.First, s.at.next())
+			g.Lives[w], g.Cards[w], g.First = s.at.Life, s.at.Stands, min(g.First, s.at.next())
+		}
+	}
+	if l.made.Number == 0 && g.Ended == 0 { // of a program that led itself until now
+		g.Ended, g.Closed = g.First, g.First
+		for w := range l.seats {
+			g.Counted[w] = g.First
 		}
 	}
 	for w := range l.seats {
@@ -133,7 +154,9 @@ func (l *Leader) acted() bool {
 	if n <= l.ground.Known || !l.done(func(a *At) bool { return a.Known >= n }) {
 		return false
 	}
-	l.ground.Known = n
+	if l.ground.Known = n; l.made.End {
+		l.stop()
+	}
 	l.remember(Act)
 	return true
 }
@@ -145,10 +168,18 @@ func (l *Leader) closed() bool {
 		!l.done(func(a *At) bool { return a.Closed >= g.Ended && a.Try >= l.try }) {
 		return false
 	}
-	g.Closed, g.Stop = g.Ended, l.wish()
+	g.Closed = g.Ended
+	l.stop()
 	l.closing, l.before, l.try = false, false, 0
 	l.remember(End)
 	return true
+}
+
+// stop stops the job if a member wants to, once hooks have ended what is evaluated.
+func (l *Leader) stop() {
+	if l.ground.Stop == "" {
+		l.ground.Stop = l.wish()
+	}
 }
 
 // done reports whether something is done by every member that is concerned, and by some.

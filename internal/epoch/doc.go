@@ -8,6 +8,7 @@
 //	leader.go    what a leader knows of a job, and what it hears
 //	deciding.go  what follows from that
 //	member.go    a member, from order to order
+//	circle.go    leaders of a job without servers, one in each member
 //
 // # Messages
 //
@@ -15,13 +16,15 @@
 // that a leader which has lost all but its two facts knows as much as before once every member has spoken.
 //
 //	a member says                                      it is told
+//	  that it begins, and what it has                    Begin    the job, at epoch e, with what all have and it knows
 //	  the epoch it is in, and whether it has ended       Train    epoch e, from where its weights are
 //	  whether it is due to evaluate in the middle        Measure  share i of n, for evaluation k
 //	  how many evaluations it knows                      Act      on evaluation k: its hooks see it
 //	  what it has measured                               End      epoch e: its hooks end it, once or again
 //	  how many epochs its hooks have ended               Rest     train what lost worker w has left from p
 //	  why it wants to stop, if it does                   Stop     the epoch here, since the job is over: why
-//	  whether it has trained another's rest              Over     why the job has stopped, or who is short of what
+//	  whether it has trained another's rest              Stand    where it is, while others in step train on
+//	                                                     Over     why the job has stopped, or who is short of what
 //
 // # States
 //
@@ -75,43 +78,4 @@
 //	 with others             at any epoch               epochs that some lack begin anew on all
 //
 // A message that comes twice, or late, changes nothing. Each is one of a life of its worker, and numbered in that life.
-//
-// # Differences
-//
-// These rows differ from what package train does by all-gathers, which this package is to replace:
-//
-//	today                                                          here
-//	a worker that returns while others measure: their gather       they go on: it has no share, and stands at the
-//	waits until it meets them, after up to an epoch of training    next evaluation
-//	a worker that dies after it ended its last epoch is waited     it has no rest, and nobody waits
-//	for a worker timeout, played, and finds nothing to train
-//	a stand-in is a whole job in its process, with hooks and a     a lease: it trains rows, and does nothing else; several
-//	share of the test rows; missing workers come one after the     missing workers go to several processes at once
-//	other, all to the leading worker
-//	a stand-in that fails 3 times ends the job with an error       no lease is given any more, and Over says who is short
-//	a worker counts what it trained of ended epochs (extra, and    the leader knows, by worker, which epochs are counted,
-//	from its position after a restart)                             and names those that a measurement is to count
-//	an evaluation of which hooks see the result while the job      it is made, and acted on after the restart
-//	ends is measured again after a restart
-//	the worker that stops the job has the reason, the others       all have the reason of the lowest that wants to stop
-//	"another worker has stopped the job"
-//	a worker that lacks evaluations takes the history from the     it is told what the job remembers with the first answer
-//	one that has most, in one more gather of all
-//	who leads is the lowest worker at the last gather, so that a   the lowest that measured; it stays so until the next
-//	returned worker leads in the middle of what others do          evaluation, unless it is lost
-//	in step all begin the epoch that server 0's welcome, or the    the leader hears all, and names the earliest
-//	checkpoint, names
-//	a worker that was started again alone asks CatchUp whether     the leader says whether all begin together
-//	it is late
-//	gathers that workers number: one that returns where their      a member asks where the job is: nothing is numbered
-//	data are not kept is refused, or all go back                   across lives
-//	SIGTERM in an evaluation: the checkpoint has none of it        the same
-//	EpochEnd once more if a worker is lost in it                   the same
-//	a wish to stop outlives its worker once that has met others    the same, once it stood
-//	a wish to stop in the middle of an epoch: with servers the     the same (Job.AtOnce)
-//	others end their epoch, without them all stop at the next
-//	evaluation
-//	a late worker's evaluation in the middle is the one that the   the same: it stands for a number, and acts on the one
-//	others have just measured                                      that has it
-//	sums, chances and spreads of workers add up in their order     the same: bytes, by share
 package epoch

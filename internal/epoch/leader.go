@@ -1,6 +1,9 @@
 package epoch
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Job is what a leader must know of a job, beside what its members say.
 type Job struct {
@@ -22,6 +25,7 @@ type Leader struct {
 	seats  []seat
 	now    *division // the evaluation that is measured; nil if none is
 	note   []Record
+	orders int // that it has given
 
 	// closing says that members were told to end an epoch, try how many were lost since, and before that an earlier
 	// leader, or run of the job, may have told them.
@@ -59,7 +63,7 @@ func (l *Leader) Resume(facts []Record) {
 		l.Recall(r)
 	}
 	g := &l.ground
-	g.Lives, g.First = nil, 0
+	g.Lives, g.First, g.Cards = nil, 0, nil
 	l.made.By = nil // all are concerned
 	for w := range l.seats {
 		l.made.By = append(l.made.By, w)
@@ -92,8 +96,20 @@ func (l *Leader) Facts() []Record {
 	if g.Lives == nil && m.Number == 0 {
 		return nil
 	}
+	if m.Number <= g.Known {
+		m.Shares = nil // all have acted on it
+	}
 	return []Record{{Made: &m}, {Ground: &g}}
 }
+
+// Moment identifies what the facts record, among those of a run of a job.
+func (l *Leader) Moment() string {
+	g := &l.ground
+	return fmt.Sprint(l.made.Number, g.Known, g.Ended, g.Closed, g.Middles, g.Lives != nil, g.Stop)
+}
+
+// Orders returns how many orders were given so far.
+func (l *Leader) Orders() int { return l.orders }
 
 // Note returns the records since the last call of Note.
 func (l *Leader) Note() []Record {
@@ -128,8 +144,9 @@ func (l *Leader) Say(a At) {
 		l.lose(a.Worker)
 		s.told = nil
 	}
-	l.place(&a)
-	l.epochs, l.leases = a.Epochs, a.Leases
+	if l.place(&a); !a.Begins {
+		l.epochs, l.leases = a.Epochs, a.Leases
+	}
 	did := s.told
 	s.at, s.told, s.heard, s.gone, s.stopped = a, nil, true, false, false
 	if did != nil {

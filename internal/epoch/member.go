@@ -3,6 +3,8 @@ package epoch
 // Member is a worker's state machine. Its caller sends [Member.At] until an answer comes, does what that says, and
 // reports it.
 //
+//	       Begin                   Begun
+//	asks ──────────────> knows the job ────────> asks
 //	       Train, Stop             Due, Ended
 //	asks ──────────────> trains ───────────────> asks
 //	       Measure, Act, End, Rest            Did, Failed
@@ -15,7 +17,7 @@ type Member struct {
 }
 
 // NewMember returns the member of a process that begins, with samples left from an epoch on. of has its worker, its
-// life, and the job's options.
+// life, and what it brings.
 func NewMember(of At, first int) *Member {
 	of.Epoch, of.Ended, of.Begins = first-1, true, true
 	return &Member{at: of}
@@ -45,6 +47,12 @@ func (m *Member) Wants(why string) {
 	if m.at.Stop == "" {
 		m.at.Stop = why
 	}
+}
+
+// Begun reports that it knows the job, which has so many epochs, and whether it can train what a lost one has left.
+func (m *Member) Begun(epochs int, leases bool) {
+	m.asks(Begin, nil)
+	m.at.Epochs, m.at.Leases, m.at.Stands = epochs, leases, nil
 }
 
 // Due reports that the member stands between two steps, to evaluate, with what it brings there.

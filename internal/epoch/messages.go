@@ -12,7 +12,8 @@ type At struct {
 	Epoch  int  `json:"epoch"`
 	Ended  bool `json:"ended,omitempty"`
 	Begins bool `json:"begins,omitempty"`
-	// Stands is what it brings to where it stands, such as averages of its steps: all that measure get that of each.
+	// Stands is what it brings to where it stands, such as averages of its steps: all that measure get that of each. Of
+	// a process that begins it describes what that has.
 	Stands []byte `json:"stands,omitempty"`
 	// Known is how many evaluations its hooks know, and For the evaluation that it is due for, counted from 1.
 	Known int `json:"known"`
@@ -28,8 +29,8 @@ type At struct {
 	// Stop is why it wants to stop the job, "" if it does not.
 	Stop string `json:"stop,omitempty"`
 	// Epochs is how many epochs the job has, and Leases says that a member can train what a lost one has left; both are
-	// the same of all members.
-	Epochs int  `json:"epochs"`
+	// the same of all members, and known once they have begun.
+	Epochs int  `json:"epochs,omitempty"`
 	Leases bool `json:"leases,omitempty"`
 }
 
@@ -45,10 +46,12 @@ func (a *At) next() int {
 type Do string
 
 const (
+	Begin   Do = "begin"   // the job, with what all have brought and what it knows
 	Train   Do = "train"   // an epoch, from where its weights are
 	Measure Do = "measure" // its share of an evaluation
 	Act     Do = "act"     // hooks see an evaluation, of an epoch that they have begun
 	End     Do = "end"     // hooks end an epoch
+	Stand   Do = "stand"   // where it is, while others in step train on: it asks again
 	Rest    Do = "rest"    // what a lost worker has left
 	Stop    Do = "stop"    // its epoch here, which is then ended
 	Over    Do = "over"    // the job
@@ -59,9 +62,11 @@ type Told struct {
 	// N is that of the message that it answers.
 	N  uint64 `json:"n"`
 	Do Do     `json:"do"`
-	// First is, for a process that begins, the first epoch that it trains. Together says that all others begin too.
-	First    int  `json:"first,omitempty"`
-	Together bool `json:"together,omitempty"`
+	// First is, for a process that begins, the first epoch that it trains. Together says that all others begin too, and
+	// Cards are what each brought that began with the job, by worker.
+	First    int      `json:"first,omitempty"`
+	Together bool     `json:"together,omitempty"`
+	Cards    [][]byte `json:"cards,omitempty"`
 	// Epoch is the epoch to train, to measure or to end. Alone says that the job has ended it: it is trained without
 	// hooks and evaluations. Middles is how many evaluations the job has made in the middle of it.
 	Epoch   int  `json:"epoch,omitempty"`
@@ -80,8 +85,10 @@ type Told struct {
 	Try   int  `json:"try,omitempty"`
 	// Lost are the workers of which a rest is left: one to train (Rest), or all that the job is short of (Over).
 	Lost []Left `json:"lost,omitempty"`
-	// Why is why the job stops, "" if it has come to its end.
+	// Why is why the job stops, "" if it has come to its end. Where all stop at once, Train says so too.
 	Why string `json:"why,omitempty"`
+	// Place counts where hooks are called, in the same way for all.
+	Place uint64 `json:"place,omitempty"`
 	// Lead is the member that prints and saves for all.
 	Lead int `json:"lead"`
 	// Known and Memory are what the job knows, if that is more than the member does.
@@ -141,4 +148,5 @@ type Ground struct {
 	// in step; nil before that.
 	Lives []uint32 `json:"lives,omitempty"`
 	First int      `json:"first,omitempty"`
+	Cards [][]byte `json:"cards,omitempty"` // what each of them brought
 }

@@ -91,7 +91,7 @@ func newWorld(s *scenario) *world {
 func (w *world) start(v int) {
 	k := &w.members[v]
 	k.life++
-	k.m = NewMember(At{Worker: v, Life: k.life, Epochs: w.job.Epochs, Leases: w.job.Leases}, max(k.epoch, k.begun))
+	k.m = NewMember(At{Worker: v, Life: k.life}, max(k.epoch, k.begun))
 	k.memory, k.lost, k.player = "", false, 0
 	k.over, k.gone = false, false
 }
@@ -271,6 +271,8 @@ func (w *world) told(v int) bool {
 		k.memory = string(t.Memory)
 	}
 	switch t.Do {
+	case Begin:
+		k.m.Begun(w.job.Epochs, w.job.Leases)
 	case Train:
 		if k.begun = max(k.begun, t.Epoch); t.Alone && t.Epoch >= w.leader.ground.Ended {
 			w.wrong("worker %d is told to train %d, alone %t", v, t.Epoch, t.Alone)
@@ -290,6 +292,8 @@ func (w *world) told(v int) bool {
 		w.acts(v, t.Made)
 	case End:
 		w.closes(v, &t)
+	case Stand:
+		k.m.Did(nil)
 	case Stop:
 		k.m.Ended(nil)
 	case Rest:

@@ -16,7 +16,8 @@ import (
 // In scripts of a member, a line is what that is told, or has done, and the answer is its next message.
 //
 //	leader MEMBERS EPOCHS [in-step] [at-once] [leases]
-//	W begins FIRST      a process of worker W begins, which has samples left from epoch FIRST on
+//	W begins FIRST [BYTES]  a process of worker W begins, which has samples left from epoch FIRST on; once it is told to, it
+//	                    has begun
 //	W due | ended [BYTES]  it trains up to there, and brings something
 //	W did BYTES         it has done what it was told
 //	W failed            it could not train another's rest
@@ -36,8 +37,8 @@ import (
 //	told N DO EPOCH     it is told what to do, as an answer to message N: begin at EPOCH, train it, or end it
 //	told N act K EPOCH  and so for evaluation K
 //	told N none 0       it is to ask again
-//	recall N K EPOCH    it is told to train an epoch, and what the job remembers of K evaluations
-//	due | ended [BYTES] | did BYTES | failed | wants WHY
+//	recall N K EPOCH    it is told to begin at an epoch, and what the job remembers of K evaluations
+//	begun | due | ended [BYTES] | did BYTES | failed | wants WHY
 func TestScripts(t *testing.T) {
 	script.Play(t, "*.txt", func(t *testing.T, lines iter.Seq[script.Line]) {
 		var play interface {
@@ -61,11 +62,13 @@ type player struct {
 	late    []At // by worker: the message before its last
 	records []Record
 	told    []*Told // by worker: the last answer that was shown
+	begins  []*Told // by worker: the order to begin
 }
 
 func (p *player) begin(j Job) {
 	p.Leader = NewLeader(j)
-	p.members, p.late, p.told = make([]*Member, j.Members), make([]At, j.Members), make([]*Told, j.Members)
+	p.members, p.late = make([]*Member, j.Members), make([]At, j.Members)
+	p.told, p.begins = make([]*Told, j.Members), make([]*Told, j.Members)
 	p.lives = append(p.lives, make([]uint32, j.Members)...)
 }
 
@@ -130,9 +133,7 @@ func (p *player) worker(t *testing.T, l script.Line, w int) {
 	switch words[1] {
 	case "begins":
 		p.lives[w]++
-		of := p.of
-		of.Worker, of.Life = w, p.lives[w]
-		m = NewMember(of, script.Number(t, words[2]))
+		m = NewMember(At{Worker: w, Life: p.lives[w], Stands: brings(words[3:])}, script.Number(t, words[2]))
 		p.members[w] = m
 	case "hears":
 		return
@@ -180,7 +181,7 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 		told := &Told{N: uint64(number(1)), Do: Train}
 		switch {
 		case words[0] == "recall":
-			told.Known, told.Epoch, told.First = number(2), number(3), number(3)
+			told.Do, told.Known, told.First = Begin, number(2), number(3)
 		case words[2] == string(Act):
 			told.Do, told.Made, told.First = Act, &Made{Number: number(3)}, number(4)
 		case words[2] == "none":
@@ -192,6 +193,8 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 			return "no"
 		}
 		return ""
+	case "begun":
+		p.Begun(9, false)
 	case "due":
 		p.Due(brings(words[1:]))
 	case "ended":
@@ -228,9 +231,18 @@ func brings(words []string) []byte {
 	return []byte(strings.Join(words, " "))
 }
 
-// said is what was noted, and told, since it was asked last.
+// said is what was noted, and told, since it was asked last. A member that is told to begin has begun at once, and what
+// it was told is shown with its first order after that.
 func (p *player) said() string {
 	var all []string
+	for w := range p.told {
+		if t := p.Told(w); t != nil && t.Do == Begin && p.members[w].Told(t) {
+			p.begins[w] = t
+			p.members[w].Begun(p.of.Epochs, p.of.Leases)
+			p.Say(p.members[w].At())
+			return p.said()
+		}
+	}
 	for _, r := range p.Note() {
 		if p.records = append(p.records, noted(r)); r.Made != nil {
 			all = append(all, fmt.Sprintf("note %s", evaluation(r.Made)))
@@ -241,8 +253,15 @@ func (p *player) said() string {
 	for w := range p.told {
 		t := p.Told(w)
 		if t != nil && t != p.told[w] {
+			if b := p.begins[w]; b != nil {
+				with := *t
+				with.Together, with.Known, with.Cards = b.Together, max(t.Known, b.Known), b.Cards
+				t = &with
+			}
 			all = append(all, fmt.Sprintf("%d: %s", w, ordered(t)))
+			p.begins[w] = nil
 		}
+		t = p.Told(w)
 		p.told[w] = t
 	}
 	return strings.ReplaceAll(strings.Join(all, "; "), " ;", ";")
@@ -305,6 +324,8 @@ func ordered(t *Told) string {
 		for _, s := range t.Counts {
 			text += fmt.Sprintf(" and %d's %d-%d", s.Worker, s.From, s.To)
 		}
+	case Begin:
+		text += fmt.Sprintf(" at %d", t.First)
 	case Act:
 		text += fmt.Sprint(" ", t.Made.Number)
 	case End:
@@ -327,6 +348,9 @@ func ordered(t *Told) string {
 	}
 	if t.Known > 0 {
 		text += fmt.Sprint(" recalls ", t.Known)
+	}
+	if len(slices.Concat(t.Cards...)) > 0 {
+		text += fmt.Sprintf(" with %s", t.Cards)
 	}
 	return text
 }

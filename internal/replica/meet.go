@@ -7,6 +7,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 )
@@ -29,6 +30,13 @@ func (t *Trainer) Barrier(ctx context.Context) error {
 func (t *Trainer) Gather(ctx context.Context, _ string, data []byte) (all [][]byte, err error) {
 	err = t.Meet(ctx, func(g *collective.Group) error { all, err = g.AllGather(ctx, data); return err })
 	return all, err
+}
+
+// Ask implements [backend.Trainer].
+func (t *Trainer) Ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
+	return t.AskAll(ctx, at, func(ctx context.Context, said []byte) ([][]byte, error) {
+		return t.Gather(ctx, "", said)
+	})
 }
 
 // Save implements [backend.Trainer]. The copies are the same: only rank 0 writes, without waiting for the others.

@@ -131,10 +131,13 @@ func (r *Roster) Forget(worker int) { r.members[worker].window.at = nil }
 func (r *Roster) Late(worker int) bool { return r.members[worker].late }
 
 // Met notes the workers that have taken part in a collective together.
-func (r *Roster) Met(here []bool) {
+func (r *Roster) Met(here []bool) (changed bool) {
 	for w := range r.members {
-		r.members[w].late = r.members[w].late && !here[w]
+		m := &r.members[w]
+		changed = changed || m.late && here[w]
+		m.late = m.late && !here[w]
 	}
+	return changed
 }
 
 // Resume sets the positions of all workers to those of the loaded checkpoint, before any has joined.

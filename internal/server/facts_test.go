@@ -54,6 +54,7 @@ var decisions = map[string]func(*drawn){
 	"rate":     (*drawn).rate,
 	"begun":    (*drawn).begun,
 	"led":      (*drawn).epochs,
+	"told":     (*drawn).epochs,
 	"left":     func(d *drawn) { d.leave(nil) },
 	"ends":     func(d *drawn) { d.leave(&wire.Ending{Why: "it was closed"}) },
 	"fence":    (*drawn).die,
@@ -307,15 +308,18 @@ func (d *drawn) epochs() {
 			}
 			m := d.members[w]
 			if m == nil || m.At().Life != is.life {
-				m = epoch.NewMember(epoch.At{Worker: w, Life: is.life, Epochs: 3}, 0)
+				m = epoch.NewMember(epoch.At{Worker: w, Life: is.life}, 0)
 				d.members[w] = m
 			}
 			a := m.At()
 			d.led.leader.Say(a)
 			if t := d.led.told(&a); t != nil && m.Told(t) {
-				if goes = true; t.Do == epoch.Train {
+				switch goes = true; t.Do {
+				case epoch.Begin:
+					m.Begun(3, false)
+				case epoch.Train:
 					m.Ended(nil)
-				} else {
+				default:
 					m.Did([]byte{byte(d.n)})
 				}
 			}

@@ -160,7 +160,7 @@ func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) erro
 	if g.forgotten {
 		data = c.nothing()
 	}
-	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.loads(g, f), Left: c.roster.Left()})
+	return r.JSON(wire.Gathered{Data: data, More: g.more, Loads: c.loads(g, f)})
 }
 
 // loads are the loads that a worker's answer reports. Loads by a worker that had its answer earlier are reported with
@@ -197,7 +197,7 @@ func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error
 	if msg.N > c.silent && msg.Data != nil && msg.Call != wire.Barrier {
 		return c.notKept(f, msg)
 	}
-	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker), Left: c.roster.Left()})
+	return r.JSON(wire.Gathered{Data: c.nothing(), Loads: c.st.LoadsOf(f.Worker)})
 }
 
 // nothing is the data of a collective without data. The caller holds the lock. The entry of a worker that is gone is

@@ -33,6 +33,7 @@ type leading struct {
 	saving   *saving
 	recovery *recovery
 	epochs   *epochs
+	led      *led
 	frozen   *frozen
 	journal  *state.Journal
 	records  state.Event[cut.Record]
@@ -137,7 +138,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 	if c.leader == nil {
 		return wire.Refuse(wire.StatusRefused, "cuts are led by server 0, and this is server %d", c.peers.Index)
 	}
-	a.Worker, a.Begun = int(f.Worker), c.epochs.known()
+	a.Worker, a.Begun = int(f.Worker), append(c.epochs.known(), c.led.known()...)
 	return nil
 }
 

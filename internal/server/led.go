@@ -19,6 +19,8 @@ type led struct {
 	job    epoch.Job
 	leader *epoch.Leader
 	noted  state.Event[epoch.Record]
+	knows  state.Event[int]
+	given  int // orders when all that wait were woken last
 	// patience is how long all wait for lost workers before others train what these have left; since is when they
 	// began to, zero while they don't.
 	patience time.Duration
@@ -37,6 +39,7 @@ func (c *led) register(m *state.Memory) {
 			c.leader.Recall(r)
 		}
 	})
+	c.knows = state.AddEvent(m, "told", func(worker int) { c.met(worker) })
 	c.noted = state.AddEvent(m, "led", func(r epoch.Record) { c.leader.Recall(r) })
 }
 
@@ -62,7 +65,7 @@ func (c *led) handle(f *wire.Frame, a *epoch.At, r *state.Reply) error {
 	if err != nil {
 		return err
 	}
-	return r.JSON(told)
+	return r.JSON(wire.Led{Told: told, Loads: c.st.LoadsOf(f.Worker)})
 }
 
 // why describes what workers wait for. The caller holds the lock.
@@ -89,13 +92,36 @@ func (c *led) told(a *epoch.At) *epoch.Told {
 		for _, r := range all {
 			c.noted.Note(r)
 		}
-		c.st.Broadcast()
 	}
-	if t := c.leader.Told(a.Worker); t != nil && t.N >= a.N {
-		return t
+	if n := c.leader.Orders(); n != c.given {
+		c.given = n
+		c.st.Broadcast() // to those that wait for these orders
 	}
-	return nil
+	t := c.leader.Told(a.Worker)
+	if t == nil || t.N < a.N {
+		return nil
+	}
+	if t.Do == epoch.Measure && c.met(a.Worker) {
+		c.knows.Note(a.Worker)
+	}
+	return t
 }
+
+// met records that a worker measures with the others, and reports whether it was late. The caller holds the lock.
+func (c *led) met(worker int) bool {
+	here := make([]bool, c.roster.Workers())
+	here[worker] = true
+	return c.roster.Met(here)
+}
+
+// goOn begins with the facts of a checkpoint. The caller holds the lock.
+func (c *led) goOn(facts []epoch.Record) {
+	c.leader = epoch.NewLeader(c.job)
+	c.leader.Resume(facts)
+}
+
+// known identifies what a checkpoint records of what the workers have done together. The caller holds the lock.
+func (c *led) known() string { return c.leader.Moment() }
 
 // depart tells the leader which workers are gone. The caller holds the lock.
 func (c *led) depart() {

@@ -32,18 +32,19 @@ func TestEpochsAreLed(t *testing.T) {
 				wire.StatusOK)
 			d.workers[w] = drawnWorker{life: 1, lives: true}
 		}
-		members = append(members, epoch.NewMember(epoch.At{Worker: w, Life: 1, Epochs: 1, Leases: true}, 0))
+		members = append(members, epoch.NewMember(epoch.At{Worker: w, Life: 1}, 0))
 	}
 	asks := func(w int, want string) {
 		t.Helper()
-		got, told := "waits", epoch.Told{}
+		got, led := "waits", wire.Led{}
 		f := d.ask(w, wire.OpEpoch, members[w].At())
 		switch {
 		case f.Status != wire.StatusOK && f.Status != wire.StatusFailed:
 			got = "refused"
-		case f.Status == wire.StatusOK && f.JSON(&told) == nil && !members[w].Told(&told):
+		case f.Status == wire.StatusOK && f.JSON(&led) == nil && !members[w].Told(led.Told):
 			got = "asks again"
 		case f.Status == wire.StatusOK:
+			told := led.Told
 			got = string(told.Do)
 			if told.Do == epoch.Measure {
 				got += fmt.Sprintf(" %d of %d", told.Share, told.Of)
@@ -55,6 +56,12 @@ func TestEpochsAreLed(t *testing.T) {
 	}
 	asks(0, "waits")
 	asks(1, "waits")
+	asks(2, "begin")
+	asks(0, "begin")
+	asks(1, "begin")
+	for _, m := range members {
+		m.Begun(1, true)
+	}
 	asks(2, "train")
 	asks(0, "train")
 	asks(1, "train")

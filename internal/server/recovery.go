@@ -33,6 +33,7 @@ type recovery struct {
 	// claims and series have locks of their own.
 	claims checkpoint.Claims // of directories that workers have named
 	epochs *epochs
+	led    *led
 	base   wire.Base // the checkpoint that the job was started from
 	// steps is the largest number of steps of a thread in that checkpoint, if the job has another number of workers;
 	// else 0.
@@ -248,6 +249,7 @@ func (c *recovery) goOn(dir string, m *checkpoint.Manifest) {
 		return
 	}
 	c.st.Leader.Did(m.Deeds)
+	c.led.goOn(m.Led)
 	if saved, now := len(m.Positions), c.roster.Workers(); saved > 0 && saved != now {
 		c.shares = saved
 		c.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers", "dir",

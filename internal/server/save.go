@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
@@ -28,6 +29,7 @@ type saving struct {
 	// recovery has the series of directories, and segments the journal, which begins anew at a cut.
 	recovery *recovery
 	epochs   *epochs
+	led      *led
 	rule     optimizer.Rule
 	// servers is the number of servers, which is in the names of files.
 	servers int
@@ -49,6 +51,7 @@ type written struct {
 	// Positions are, by worker, the places of its threads in the data of which the part holds the pushes.
 	Positions   [][]progress.Position `json:"positions,omitempty"`
 	Begun       []progress.Begun      `json:"begun,omitempty"` // by worker, on server 0
+	Led         []epoch.Record        `json:"led,omitempty"`   // on server 0
 	RateFactors []table.Factor        `json:"rate_factors,omitempty"`
 }
 
@@ -67,7 +70,7 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 // on.
 func (c *saving) partOf(save *cut.Save) written {
 	p := written{Step: c.store.Step(), Positions: c.positions(save),
-		RateFactors: c.rates.saved(), Begun: slices.Clone(c.epochs.begun)}
+		RateFactors: c.rates.saved(), Begun: slices.Clone(c.epochs.begun), Led: c.led.leader.Facts()}
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
 		for i := range p.RateFactors {
@@ -173,6 +176,7 @@ func (c *saving) manifest(s *cut.Sealing, parts []written) checkpoint.Manifest {
 		m.Parts = append(m.Parts, p.Part)
 	}
 	if m.Progress != nil {
+		m.Led = parts[0].Led
 		for w, b := range parts[0].Begun {
 			m.Firsts = append(m.Firsts, b.First(m.Positions[w]))
 		}

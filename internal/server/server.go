@@ -190,15 +190,15 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.led = &led{st: st, roster: st.Roster, job: epoch.Job{Members: c.Workers, InStep: traits.Lockstep},
 		patience: max(c.Strategy.WorkerTimeout, c.Strategy.WorkersReturn()).Std(),
 		pause:    c.Strategy.WaitTimeout.Std() / 2}
-	s.recovery = &recovery{st: st, epochs: epochs, roster: st.Roster, savers: st.Roster.Savers, part: part,
+	s.recovery = &recovery{st: st, epochs: epochs, led: s.led, roster: st.Roster, savers: st.Roster.Savers, part: part,
 		life: s.clipping.life, index: c.Index, meter: s.meter,
 		series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		places: map[string]string{}, journal: journal, segments: s.segments, log: s.log,
 		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
 	s.saving = &saving{st: st, roster: st.Roster, part: part, store: part.Store, inHand: t.inHand, frozen: frozen,
-		rates: t.rates, recovery: s.recovery, epochs: epochs, rule: c.Rule, servers: len(c.Endpoints), journal: journal,
-		segments: s.segments,
-		tracker:  checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
+		rates: t.rates, recovery: s.recovery, epochs: epochs, led: s.led, rule: c.Rule, servers: len(c.Endpoints),
+		journal: journal, segments: s.segments,
+		tracker: checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
 	s.reloading = &reloading{st: st, part: part, store: part.Store, rule: c.Rule, rounds: s.rounds, frozen: frozen,
 		delays: t.delays, changed: t.changed, epochs: epochs, log: s.log}
 	s.holding = &holding{inHand: t.inHand, st: st, part: part, store: part.Store, saving: s.saving,
@@ -206,7 +206,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		patience: c.Strategy.WorkerTimeout.Std() / 20}
 	s.leading = &leading{st: st, preparing: map[string]*prepared{},
 		leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
-		recovery: s.recovery, epochs: epochs, frozen: frozen, journal: journal, life: s.clipping.life,
+		recovery: s.recovery, epochs: epochs, led: s.led, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
 	gathering := &gathering{st: st, roster: st.Roster, epochs: epochs, saves: keep.Dir != "",

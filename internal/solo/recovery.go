@@ -17,17 +17,19 @@ type saved struct {
 	periods  int   // that were ended, with rows dropped
 	rate     float64
 	progress checkpoint.Progress
+	epochs   string // their moment
 }
 
 // is reports whether another checkpoint has the same content. o may be nil, for no content.
 func (s *saved) is(o *saved) bool {
 	return o != nil && s.changes == o.changes && s.periods == o.periods && s.rate == o.rate &&
-		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User)
+		s.progress.Epoch == o.progress.Epoch && bytes.Equal(s.progress.User, o.progress.User) && s.epochs == o.epochs
 }
 
 // GoOn makes this worker, one of workers, continue where the loaded checkpoint ended. With another number of workers
 // the shares of the data differ. It is called once, before the first step.
 func (t *Trainer) GoOn(worker, workers int) {
+	t.epochs.Begin(workers, t.from.Led)
 	saved := len(t.positions)
 	t.progress.Epoch = t.from.First(worker, workers, true)
 	if saved == workers {
@@ -160,13 +162,13 @@ func (t *Trainer) takeNext(ctx context.Context, progressed func() checkpoint.Pro
 	t.series.Look(ctx) // no step waits for a slow disk
 	err = t.Steps.still(func() (err error) {
 		p := progressed()
-		if now = (&saved{t.local.Changes(), t.periods, rate, p}); !now.is(t.saved) {
+		if now = (&saved{t.local.Changes(), t.periods, rate, p, t.epochs.Moment()}); !now.is(t.saved) {
 			own := t.exchange(frozen())
 			defer func() { t.exchange(own) }()
 			if c, err = t.takeOwn(rate); err != nil {
 				return err
 			}
-			c.manifest.Progress = &p
+			c.manifest.Progress, c.manifest.Led = &p, t.epochs.Facts()
 		}
 		return nil
 	})

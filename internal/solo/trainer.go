@@ -9,6 +9,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
@@ -37,6 +38,7 @@ type Trainer struct {
 	tracker   *checkpoint.Tracker
 	places    checkpoint.Claims // the directories into which Save writes
 	progress  checkpoint.Progress
+	epochs    epoch.Circle
 	positions [][]progress.Position
 	// At returns how far all workers are, by worker, between two steps.
 	At func() [][]progress.Position
@@ -138,6 +140,17 @@ func (t *Trainer) Barrier(context.Context) error { return nil }
 // Gather implements [backend.Trainer]. This worker is the only one.
 func (t *Trainer) Gather(_ context.Context, _ string, data []byte) ([][]byte, error) {
 	return [][]byte{data}, nil
+}
+
+// Ask implements [backend.Trainer]. This worker leads itself.
+func (t *Trainer) Ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
+	return t.AskAll(ctx, at, func(_ context.Context, said []byte) ([][]byte, error) { return [][]byte{said}, nil })
+}
+
+// AskAll is Ask of workers that exchange what they say.
+func (t *Trainer) AskAll(ctx context.Context, at epoch.At,
+	exchange func(context.Context, []byte) ([][]byte, error)) (*epoch.Told, error) {
+	return t.epochs.Ask(ctx, at, exchange)
 }
 
 // SetDense implements [backend.Trainer].

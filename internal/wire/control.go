@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
@@ -99,8 +100,12 @@ type Gathered struct {
 	Loads Loads `json:"loads,omitzero"`
 	// More are the workers whose parts are continued in the next collective.
 	More []int `json:"more,omitempty"`
-	// Left are the lives, by worker, that have stopped normally; 0 for others.
-	Left []uint32 `json:"left,omitempty"`
+}
+
+// Led answers OpEpoch: with what a worker is to do, and the loads as in Gathered.
+type Led struct {
+	Told  *epoch.Told `json:"told"`
+	Loads Loads       `json:"loads,omitzero"`
 }
 
 // Leave is the blob of OpLeave, OpFence and OpDrop.

@@ -1,0 +1,38 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/internal/led"
+	"github.com/gofleet/gofleet/internal/epoch"
+)
+
+func init() {
+	led.Ask = func(ctx context.Context, f any, at epoch.At) (*epoch.Told, error) { return f.(*Fleet).ask(ctx, at) }
+	led.InPlaceOf = func(f any, worker int) (any, error) { return f.(*Fleet).inPlaceOf(worker) }
+}
+
+// ask sends where this worker is in the job's epochs, and returns what it does next.
+func (f *Fleet) ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
+	b, err := f.meeting(ctx, "train.Job")
+	if err != nil {
+		return nil, err
+	}
+	defer f.meets.Store(nil)
+	told, err := f.statistics.ask(ctx, b, at)
+	return told, named("train.Job", err)
+}
+
+// inPlaceOf returns a fleet that takes the place of another worker. The process can then train what that worker has
+// left untrained.
+func (f *Fleet) inPlaceOf(worker int) (*Fleet, error) {
+	if !f.IsWorker() || f.ServerNum() == 0 || worker < 0 || worker >= f.id.Workers || worker == f.id.Index {
+		return nil, fmt.Errorf("fleet: this is %v, which can't take the place of worker %d: %w", f, worker, ErrRole)
+	}
+	id := f.id
+	id.Index = worker
+	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, page: f.page,
+		began: time.Now(), warnings: f.warnings}, nil
+}
