@@ -131,13 +131,9 @@ func (p *program) format(l *lines) {
 		}
 		l.add("\t}},")
 	}
-	if len(p.categories) > 0 {
-		fields := names(p.categories)
-		if len(p.crosses) > 0 {
-			fields = fmt.Sprintf("\n\t\t%s,\n\t\t%s,\n\t", fields, names(p.crosses))
-		}
+	if len(p.categories)+len(p.crosses) > 0 {
 		l.add("\t{Column: dataset.Ints(\"categories\", %d), Fields: []string{%s}, Hash: categories},",
-			len(p.categories)+len(p.crosses), fields)
+			len(p.categories)+len(p.crosses), names(slices.Concat(p.categories, p.crosses)))
 	}
 	for _, f := range p.vectors {
 		l.add("\t{Column: dataset.Floats(%q, %d)%s, Missing: \"0\", Scale: []dataset.Scaling{%s}},", p.feed(f),
@@ -278,9 +274,10 @@ func (p *program) job(l *lines) {
 }`, latest)
 }
 
-// hashes reports whether there are texts that become ids of the table.
+// hashes reports whether there are texts, or crosses, that become ids of the table.
 func (p *program) hashes() bool {
-	return len(p.categories) > 0 || slices.ContainsFunc(p.lists, func(f *field) bool { return !f.lists.ids() })
+	return len(p.categories)+len(p.crosses) > 0 ||
+		slices.ContainsFunc(p.lists, func(f *field) bool { return !f.lists.ids() })
 }
 
 // pooled writes the node that combines a list's rows into one.

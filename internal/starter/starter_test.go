@@ -477,3 +477,67 @@ func TestMessy(t *testing.T) {
 		}
 	}
 }
+
+// TestWhatIsWrittenCompiles: a program of any kinds of fields, each of which may be absent, has no error of types: of crosses of numbers
+// alone too.
+func TestWhatIsWrittenCompiles(t *testing.T) {
+	law.Slow(t)
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := []struct {
+		header string
+		cell   func(i int, r *rand.Rand) string
+	}{
+		{"c", func(_ int, r *rand.Rand) string { return []string{"red", "blue", "green"}[r.IntN(3)] }},
+		{"at", func(i int, r *rand.Rand) string { return fmt.Sprintf("2024-%02d-%02d", 1+r.IntN(12), 1+i%28) }},
+		{"text", func(i int, r *rand.Rand) string { return fmt.Sprint("a text of row ", i) }},
+		{"user_id", func(_ int, r *rand.Rand) string { return fmt.Sprint(r.IntN(200)) }},
+		{"tags", func(_ int, r *rand.Rand) string { return []string{"a|b", "b|c|d", "a|d", "c"}[r.IntN(4)] }},
+		{"a,b", nil}, // two numbers, of which together the label is made
+	}
+	dir := t.TempDir()
+	replaced, compile, crosses := map[string]string{}, []string{"list", "-export", "-overlay", filepath.Join(dir, "overlay.json")}, 0
+	for mask := 1; mask < 1<<len(kinds); mask++ {
+		if mask == 4 || mask%5 != 2 && mask != 1<<5 { // a text alone is no field to learn from
+			continue
+		}
+		header := ""
+		for k, kind := range kinds {
+			if mask>>k&1 > 0 {
+				header += kind.header + ","
+			}
+		}
+		data := write(t, "rows.csv", header+"y\n", 2000, func(i int, r *rand.Rand) string {
+			row, a, b := "", r.NormFloat64(), r.NormFloat64()
+			for k, kind := range kinds {
+				switch {
+				case mask>>k&1 == 0:
+				case kind.cell == nil:
+					row += fmt.Sprintf("%.4f,%.4f,", a, b)
+				default:
+					row += kind.cell(i, r) + ","
+				}
+			}
+			return row + map[bool]string{true: "1", false: "0"}[(a > 0) != (b > 0)]
+		})
+		name := fmt.Sprint("p", mask)
+		p, err := Write(filepath.Join(dir, name), data, "y", nil)
+		if err != nil {
+			t.Fatalf("%s: %v", header, err)
+		}
+		if crosses += p.Crosses; mask == 1<<5 && p.Crosses == 0 {
+			t.Error("no cross of two numbers whose signs together are the label")
+		}
+		replaced[filepath.Join(here, "written", name, "main.go")] = filepath.Join(dir, name, "main.go")
+		compile = append(compile, "./written/"+name)
+	}
+	text, _ := json.Marshal(map[string]any{"Replace": replaced})
+	if err := os.WriteFile(filepath.Join(dir, "overlay.json"), text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "go", compile...).CombinedOutput(); err != nil {
+		t.Errorf("%d programs, with %d crosses: %v\n%s", len(replaced), crosses, err, said)
+	}
+}
