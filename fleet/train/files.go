@@ -14,13 +14,15 @@ import (
 	"strings"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/nn"
 )
 
 // Files are the files of a job's rows, which a worker reads into memory. Test rows are split off at random, by order or
 // by a column, or are in separate files.
 type Files struct {
-	// Format is the format of all files.
+	// Format is the format of all files. A label takes its column's own Missing, not that of the whole format.
 	Format dataset.Format
 	// Paths are files, patterns such as data/*.csv, and directories, whose files are all read, also those of
 	// directories below, except names that begin with "." or "_", and documentation (README, *.md).
@@ -71,6 +73,30 @@ func (f Files) Load(ctx context.Context) (train, test *dataset.Dataset, err erro
 		return train, test, err
 	}
 	return f.part(train, share)
+}
+
+// withLabels returns files whose labels do not take the Missing of the whole format: a label that is made up is a wrong
+// one.
+func (f Files) withLabels(loss *nn.Node) Files {
+	each := func(schema []dataset.CSVColumn, missing string) []dataset.CSVColumn {
+		schema = slices.Clone(schema)
+		for i, c := range schema {
+			is := func(a verdict.Aim) bool { return a.Label.Name() == c.Name }
+			if c.Missing == "" && c.Hash == 0 && !slices.ContainsFunc(verdict.Aims(loss), is) {
+				schema[i].Missing = missing
+			}
+		}
+		return schema
+	}
+	switch format := f.Format.(type) {
+	case dataset.CSV:
+		format.Schema, format.Missing = each(format.Schema, format.Missing), ""
+		f.Format = format
+	case dataset.JSONLines:
+		format.Schema, format.Missing = each(format.Schema, format.Missing), ""
+		f.Format = format
+	}
+	return f
 }
 
 // checkSplit refuses ways of splitting rows that would have no effect, or contradict each other.

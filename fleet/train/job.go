@@ -94,7 +94,7 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		return s, err
 	}
 	if j.Data == nil {
-		j.Data = j.Files.Load
+		j.Data = j.Files.withLabels(j.Loss).Load
 	}
 	if j.Show == nil {
 		j.Show = j.Metrics

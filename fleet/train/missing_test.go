@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
@@ -139,6 +142,33 @@ func TestNodesThatNothingTrains(t *testing.T) {
 	} {
 		if err := fails(t, head(of)); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), `param "like.w_0", which nothing trains`) {
 			t.Errorf("%v does not begin with %s", err, want)
+		}
+	}
+}
+
+// TestMissingLabels: a label that is missing is an error, whatever the format takes for numbers that are; its own Missing is taken.
+func TestMissingLabels(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text string
+		of   func([]dataset.CSVColumn) dataset.Format
+	}{
+		"CSV":       {"x,y\n,0\n2,\n3,1\n", func(s []dataset.CSVColumn) dataset.Format { return dataset.CSV{Missing: "0", Schema: s} }},
+		"JSONLines": {"{\"y\":0}\n{\"x\":2}\n{\"x\":3,\"y\":1}\n", func(s []dataset.CSVColumn) dataset.Format { return dataset.JSONLines{Missing: "0", Schema: s} }},
+	} {
+		for _, own := range []string{"", "1"} {
+			file := filepath.Join(t.TempDir(), "rows")
+			if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			g := nn.NewGraph(1)
+			chance := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{Act: nn.Sigmoid})
+			_, err := train.Check(t.Context(), train.Job{Loss: nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("y", 1))), Rule: optimizer.SGD{LR: 0.1},
+				Files: train.Files{HeldOut: -1, Paths: []string{file},
+					Format: c.of([]dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y"), Missing: own}})}})
+			if want := "field y: want a number, or a Missing to take for one"; own == "" && (err == nil || !strings.Contains(err.Error(), want)) || own != "" && err != nil {
+				t.Errorf("%s, Missing %q: %v", name, own, err)
+			}
 		}
 	}
 }
