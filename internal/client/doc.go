@@ -10,6 +10,7 @@
 //	waits.go      log lines about requests that wait for long
 //	meter.go      durations of requests, and bytes on each link
 //	gather.go     barriers and reductions
+//	led.go        what this worker does next in the job's epochs, as server 0 says
 //	rate.go       a factor on learning rates
 //	frozen.go     values of frozen params: to checkpoints, and from them
 //

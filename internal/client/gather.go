@@ -3,11 +3,9 @@ package client
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 
-	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -34,33 +32,6 @@ func (c *Client) Gather(ctx context.Context, call string, data []byte) ([][]byte
 		err = c.sessions.Refresh(ctx)
 	}
 	return all, err
-}
-
-// Ask implements [backend.Trainer]. Server 0 leads the epochs; like Gather it settles first, and returns with the
-// servers' weights.
-func (c *Client) Ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
-	if err := c.settle(ctx); err != nil {
-		return nil, err
-	}
-	if err := c.EndEpoch(ctx); err != nil {
-		return nil, err
-	}
-	defer c.link.waits.watch(0)()
-	var led wire.Led
-	err := c.link.control(ctx, 0, wire.OpEpoch, at, &led)
-	if err == nil && led.Told == nil {
-		err = errors.New("server 0 has answered without an order")
-	}
-	if err == nil && led.Told.Do != "" {
-		c.gathers.place.Store(led.Told.Place)
-	}
-	if err == nil {
-		err = c.renew(ctx, led.Loads)
-	}
-	if err == nil {
-		err = c.sessions.Refresh(ctx)
-	}
-	return led.Told, err
 }
 
 // gathering makes collectives of all workers at server 0: barriers and gathers.

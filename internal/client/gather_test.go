@@ -2,9 +2,11 @@ package client
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 	"testing/synctest"
 
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -64,6 +66,50 @@ func TestLargeGathersOfTheDead(t *testing.T) {
 		check(t, err)
 		if len(all[0]) != 20_000 || all[1] != nil {
 			t.Errorf("%d bytes of one that lives, %d of one that died", len(all[0]), len(all[1]))
+		}
+	})
+}
+
+// TestLargeOrders: shares of an evaluation that are larger than a frame come to all, as they were.
+//
+// Promise: [G12] shares of evaluations of any size travel in frames
+func TestLargeOrders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := strategy.Async()
+		s.MaxFrame = 8 << 10
+		j := newJob(t, 1, 2, s)
+		j.net.MaxMessage = 16 << 10
+		j.serve(0)
+		shares := [][]byte{bytes.Repeat([]byte("0123456789"), 10_000), []byte("little")}
+		acts := make(chan *epoch.Made)
+		for w := range shares {
+			c := j.join(w, nil)
+			go func() {
+				m := epoch.NewMember(epoch.At{Worker: w, Life: 1}, 0)
+				for {
+					told, err := c.Ask(t.Context(), m.At())
+					check(t, err)
+					if !m.Told(told) {
+						continue
+					}
+					switch told.Do {
+					case epoch.Begin:
+						m.Begun(1, false)
+					case epoch.Train:
+						m.Ended(nil)
+					case epoch.Measure:
+						m.Did(shares[w])
+					default:
+						acts <- told.Made
+						return
+					}
+				}
+			}()
+		}
+		for range shares {
+			if made := <-acts; made == nil || !slices.EqualFunc(made.Shares, shares, bytes.Equal) {
+				t.Errorf("an evaluation of other shares: %v", made)
+			}
 		}
 	})
 }

@@ -27,7 +27,7 @@ var house = map[string][]string{
 	"internal/table":      {"internal/count", "internal/kernels", "internal/rules", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
 	"internal/gradient":   {"internal/kernels", "internal/rules", "optimizer", "strategy"},
-	"internal/wire":       {"internal/count", "internal/epoch", "internal/kernels", "internal/progress"},
+	"internal/wire":       {"internal/count", "internal/kernels", "internal/progress"},
 	"internal/cut":        {"internal/progress", "internal/wire"},
 	"internal/epoch":      {},
 	"fleet/internal/led":  {"internal/epoch"},

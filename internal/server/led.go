@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ type led struct {
 	leader *epoch.Leader
 	noted  state.Event[epoch.Record]
 	knows  state.Event[int]
-	given  int // orders when all that wait were woken last
+	talks  []talk // by worker
+	given  int    // orders when all that wait were woken last
 	// patience is how long all wait for lost workers before others train what these have left; since is when they
 	// began to, zero while they don't.
 	patience time.Duration
@@ -45,11 +47,29 @@ func (c *led) register(m *state.Memory) {
 
 // handle answers a worker when it is clear what it does next, which may take as long as the slowest worker trains. A
 // repeated request waits with the first, or gets its answer.
-func (c *led) handle(f *wire.Frame, a *epoch.At, r *state.Reply) error {
+func (c *led) handle(f *wire.Frame, msg *wire.Ask, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
 	if err := c.st.Sender(f); err != nil {
 		return err
+	}
+	p := &c.talks[f.Worker]
+	fresh := p.life != f.Life || p.n != msg.N
+	if fresh && msg.After+msg.From == 0 {
+		*p = talk{life: f.Life, n: msg.N}
+	}
+	switch {
+	case fresh && msg.After+msg.From > 0, msg.After > len(p.said), msg.From > len(p.answer):
+		return r.JSON(wire.Led{Lacks: true})
+	case msg.From > 0:
+		return r.JSON(p.piece(msg, c.st.LoadsOf(f.Worker)))
+	}
+	if p.said = append(p.said[:msg.After], msg.Text...); msg.More {
+		return r.JSON(wire.Led{})
+	}
+	a := new(epoch.At)
+	if err := json.Unmarshal(p.said, a); err != nil {
+		return wire.Refuse(wire.StatusRefused, "worker %d's message on the job's epochs: %v", f.Worker, err)
 	}
 	a.Worker, a.Life = int(f.Worker), f.Life
 	c.leader.Say(*a)
@@ -65,7 +85,29 @@ func (c *led) handle(f *wire.Frame, a *epoch.At, r *state.Reply) error {
 	if err != nil {
 		return err
 	}
-	return r.JSON(wire.Led{Told: told, Loads: c.st.LoadsOf(f.Worker)})
+	text, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	its := talk{life: f.Life, n: msg.N, answer: text}
+	if len(text) > msg.Most && p.life == its.life && p.n == its.n { // else a later message has come
+		p.answer = text
+	}
+	return r.JSON(its.piece(msg, c.st.LoadsOf(f.Worker)))
+}
+
+// talk is a worker's message, as far as it has come, and the answer.
+type talk struct {
+	life         uint32
+	n            uint64
+	said, answer []byte
+}
+
+// piece returns the piece of the answer that a worker asks for.
+func (p *talk) piece(msg *wire.Ask, loads wire.Loads) wire.Led {
+	rest := p.answer[msg.From:]
+	most := min(len(rest), max(msg.Most, 1))
+	return wire.Led{Text: rest[:most], More: most < len(rest), Loads: loads}
 }
 
 // why describes what workers wait for. The caller holds the lock.

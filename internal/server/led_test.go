@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -36,15 +37,18 @@ func TestEpochsAreLed(t *testing.T) {
 	}
 	asks := func(w int, want string) {
 		t.Helper()
-		got, led := "waits", wire.Led{}
-		f := d.ask(w, wire.OpEpoch, members[w].At())
+		got, led, told := "waits", wire.Led{}, new(epoch.Told)
+		text, err := json.Marshal(members[w].At())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := d.ask(w, wire.OpEpoch, wire.Ask{N: members[w].At().N, Text: text, Most: 1 << 20})
 		switch {
 		case f.Status != wire.StatusOK && f.Status != wire.StatusFailed:
 			got = "refused"
-		case f.Status == wire.StatusOK && f.JSON(&led) == nil && !members[w].Told(led.Told):
+		case f.Status == wire.StatusOK && f.JSON(&led) == nil && json.Unmarshal(led.Text, told) == nil && !members[w].Told(told):
 			got = "asks again"
 		case f.Status == wire.StatusOK:
-			told := led.Told
 			got = string(told.Do)
 			if told.Do == epoch.Measure {
 				got += fmt.Sprintf(" %d of %d", told.Share, told.Of)

@@ -187,7 +187,8 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	keep := c.Strategy.Recovery
 	epochs := &epochs{st: st, roster: st.Roster, alike: traits.Lockstep, begun: make([]progress.Begun, c.Workers),
 		loaded: make([]bool, c.Workers)}
-	s.led = &led{st: st, roster: st.Roster, job: epoch.Job{Members: c.Workers, InStep: traits.Lockstep},
+	s.led = &led{st: st, roster: st.Roster, talks: make([]talk, c.Workers),
+		job:      epoch.Job{Members: c.Workers, InStep: traits.Lockstep},
 		patience: max(c.Strategy.WorkerTimeout, c.Strategy.WorkersReturn()).Std(),
 		pause:    c.Strategy.WaitTimeout.Std() / 2}
 	s.recovery = &recovery{st: st, epochs: epochs, led: s.led, roster: st.Roster, savers: st.Roster.Savers, part: part,

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
@@ -102,10 +101,24 @@ type Gathered struct {
 	More []int `json:"more,omitempty"`
 }
 
-// Led answers OpEpoch: with what a worker is to do, and the loads as in Gathered.
+// Ask is the blob of OpEpoch: what a worker says of itself, an epoch.At as JSON, in pieces if it is large.
+type Ask struct {
+	N     uint64 `json:"n"`              // the message's
+	Text  []byte `json:"text,omitempty"` // of it, after so many bytes
+	After int    `json:"after,omitempty"`
+	More  bool   `json:"more,omitempty"` // further pieces follow
+	// From asks for a piece of the answer, behind so many bytes, and Most is how many bytes a piece may have.
+	From int `json:"from,omitempty"`
+	Most int `json:"most"`
+}
+
+// Led answers OpEpoch: with what the worker is to do, an epoch.Told as JSON, in pieces if it is large, and with the
+// loads as in Gathered. Lacks says that the server lacks earlier pieces: the worker begins again with the first.
 type Led struct {
-	Told  *epoch.Told `json:"told"`
-	Loads Loads       `json:"loads,omitzero"`
+	Text  []byte `json:"text,omitempty"`
+	More  bool   `json:"more,omitempty"`
+	Lacks bool   `json:"lacks,omitempty"`
+	Loads Loads  `json:"loads,omitzero"`
 }
 
 // Leave is the blob of OpLeave, OpFence and OpDrop.
