@@ -77,6 +77,38 @@ func TestHooksOutliveAWorker(t *testing.T) {
 	}
 }
 
+// TestRateThatADeadWorkerWasToSet: the worker that sets the rate for all dies in the hooks of the evaluation by which it falls, which may be
+// the last: whoever leads after it sets the rate.
+func TestRateThatADeadWorkerWasToSet(t *testing.T) {
+	t.Parallel()
+	for _, epochs := range []int{4, 5} {
+		tired, factor := errors.New("tired"), 0.0
+		fleettest.Cluster{Servers: 1, Workers: 2}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Mode: "async", Epochs: epochs, Batch: 20})
+			j.Stdout, j.Rule = io.Discard, optimizer.SGD{LR: 1e-9}
+			j.Hooks = []train.Hooks{{Evaluated: func(_ context.Context, r *train.Run, _ train.Evaluation) error {
+				if r.Fleet.IsFirstWorker() && len(r.History) == 4 {
+					return tired
+				}
+				return nil
+			}}, train.Plateau{ReduceOnPlateau: lr.ReduceOnPlateau{LR: 1e-9, Patience: 2, Factor: 0.5, Epsilon: 1e-30}}.Hooks(), {
+				End: func(ctx context.Context, r *train.Run) (err error) {
+					factor, err = r.Fleet.RateFactor(ctx)
+					return err
+				},
+			}}
+			_, err := j.Run(ctx, f)
+			if errors.Is(err, tired) || errors.Is(err, train.ErrShort) || f.IsServer() {
+				return nil
+			}
+			return err
+		})
+		if math.Abs(factor-0.5) > 1e-9 {
+			t.Errorf("%d epochs: the factor is %v, want 0.5", epochs, factor)
+		}
+	}
+}
+
 // TestAWorkerLeadsWithoutADirectory: a job whose worker 0 died before it had made the output directory leaves its results there.
 func TestAWorkerLeadsWithoutADirectory(t *testing.T) {
 	t.Parallel()

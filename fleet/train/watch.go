@@ -266,6 +266,33 @@ func (p Plateau) Hooks() Hooks {
 		plateau.Step(w.value(r, e))
 		state.now.PlateauState = plateau.State()
 	}
+	led := false
+	// takes over the rate of a worker that led, and may have ended before it had set it
+	takes := func(ctx context.Context, r *Run) error {
+		if led || !r.course.leads {
+			led = r.course.leads
+			return nil
+		}
+		led = true
+		is, _, err := p.is(ctx, r)
+		if err == nil && !is(state.now.Set) {
+			state.now.Set = 0
+		}
+		return err
+	}
+	sets := func(ctx context.Context, r *Run) error {
+		now := &state.now
+		if now.Rate == now.Set {
+			return nil
+		}
+		if r.course.leads {
+			if err := r.setRate(ctx, now.Rate); err != nil {
+				return err
+			}
+		}
+		now.Set = now.Rate
+		return nil
+	}
 	return Hooks{
 		Name: "Plateau", State: state,
 		Begin: func(ctx context.Context, r *Run) error {
@@ -278,46 +305,49 @@ func (p Plateau) Hooks() Hooks {
 					step(r, e)
 				}
 			}
+			led = r.course.leads
 			return p.resume(ctx, r, &state.now)
 		},
 		Evaluated: func(ctx context.Context, r *Run, e Evaluation) error {
+			if err := takes(ctx, r); err != nil {
+				return err
+			}
 			step(r, e)
-			now := &state.now
-			if now.Rate == now.Set {
-				return nil
-			}
-			if r.course.leads {
-				if err := r.setRate(ctx, now.Rate); err != nil {
-					return err
-				}
-			}
-			now.Set = now.Rate
-			return nil
+			return sets(ctx, r)
 		},
+		End: func(ctx context.Context, r *Run) error { return errors.Join(takes(ctx, r), sets(ctx, r)) },
 	}
 }
 
 // resume sets the rate to that of the resumed job, which may have been lowered before the checkpoint.
 func (p Plateau) resume(ctx context.Context, r *Run, now *lowering) error {
-	factor, err := r.Fleet.RateFactor(ctx)
+	is, factor, err := p.is(ctx, r)
 	if err != nil {
 		return err
 	}
-	is := func(rate float64) bool {
-		f, err := rules.RateFactor(r.Job.Rule, rate)
-		return err == nil && math.Abs(f-factor) <= 1e-9*factor
-	}
-	lower := max(now.Rate*cmp.Or(p.Factor, 0.1), p.Min)
+	by := cmp.Or(p.Factor, 0.1)
+	lower := max(now.Rate*by, p.Min)
 	switch {
 	case is(now.Rate):
 		now.Set = now.Rate
 	case now.Measured && is(lower): // by an evaluation that the checkpoint lacks, and which is repeated
 		now.Set = lower
+	case now.Measured && is(now.Rate/by): // whoever was to set it ended before
+		now.Set = now.Rate / by
 	default:
 		now.Rate = p.LR * factor
 		now.Set = now.Rate
 	}
 	return nil
+}
+
+// is returns whether a rate is the job's, and the job's factor.
+func (p Plateau) is(ctx context.Context, r *Run) (is func(rate float64) bool, factor float64, err error) {
+	factor, err = r.Fleet.RateFactor(ctx)
+	return func(rate float64) bool {
+		f, err := rules.RateFactor(r.Job.Rule, rate)
+		return err == nil && math.Abs(f-factor) <= 1e-9*factor
+	}, factor, err
 }
 
 // check refuses options that would lower nothing.
