@@ -134,6 +134,26 @@ func TestEarlyStopping(t *testing.T) {
 	}
 }
 
+// TestLessPatience: a job that goes on with less patience than its evaluations have taken stops before it trains, and evaluates nothing anew.
+func TestLessPatience(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{0, 1} {
+		for _, workers := range []int{1, 2} {
+			dir := t.TempDir()
+			for _, patience := range []int{9, 1} {
+				results, _ := play(t, servers, workers, func() train.Job {
+					j := job(train.Options{Mode: "sync", Epochs: 3 + 3/patience, Batch: 20, Checkpoint: dir, Patience: patience})
+					j.Rule = optimizer.SGD{LR: 1e-30}
+					return j
+				})
+				if r := results[0]; len(r.History) != 3 || (r.Stopped != "") != (patience == 1) {
+					t.Errorf("%d servers, %d workers, patience %d: %d evaluations, stopped %q", servers, workers, patience, len(r.History), r.Stopped)
+				}
+			}
+		}
+	}
+}
+
 // TestStopInAStep: one worker that stops has the others end at the epoch's end.
 func TestStopInAStep(t *testing.T) {
 	t.Parallel()

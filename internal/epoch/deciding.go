@@ -68,6 +68,10 @@ func (l *Leader) order(a *At) *Told {
 		return &Told{Do: End, Epoch: g.Ended - 1, Again: l.try > 0 || l.before, Try: l.try}
 	case closing:
 		return nil
+	case a.Did == Begin && a.Stop != "" && !l.trains && g.Ended > 0 && g.Middles == 0: // by what was evaluated before
+		l.stop()
+		l.noteGround()
+		return &Told{Do: Over, Why: g.Stop}
 	case !a.Ended && a.For <= g.Known && l.job.AtOnce && l.wish() != "":
 		return &Told{Do: Stop, Why: l.wish()}
 	case !a.Ended && a.For <= g.Known, next < l.epochs && (a.Did == Begin || a.Ended && a.Epoch < g.Ended):
@@ -80,6 +84,7 @@ func (l *Leader) order(a *At) *Told {
 
 func (l *Leader) train(epoch int) *Told {
 	t := &Told{Do: Train, Epoch: epoch, Alone: epoch < l.ground.Ended, Middles: l.ground.Middles}
+	l.trains = true
 	if l.job.AtOnce {
 		t.Why = l.wish()
 	}

@@ -25,7 +25,8 @@ type Leader struct {
 	seats  []seat
 	now    *division // the evaluation that is measured; nil if none is
 	note   []Record
-	orders int // that it has given
+	orders int  // that it has given
+	trains bool // one of them was to train
 
 	// closing says that members were told to end an epoch, try how many were lost since, and before that an earlier
 	// leader, or run of the job, may have told them.
