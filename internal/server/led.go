@@ -27,6 +27,11 @@ type led struct {
 	// began to, zero while they don't.
 	patience time.Duration
 	since    time.Time
+	// returned says that this process came back from a journal, by which workers may be dead that were started again
+	// with it: none counts as lost before grace, which is notice after its first request.
+	returned bool
+	grace    time.Time
+	notice   time.Duration
 	// pause is how long a request waits for them before its worker is to ask again: no wait is longer than the
 	// strategy's timeout, unless a worker computes.
 	pause time.Duration
@@ -35,14 +40,15 @@ type led struct {
 // register makes what the job has done survive a kill.
 func (c *led) register(m *state.Memory) {
 	c.leader = epoch.NewLeader(c.job)
+	recall := func(r epoch.Record) { c.returned = true; c.leader.Recall(r) }
 	state.AddFact(m, "led", func() []epoch.Record { return c.leader.Facts() }, func(facts []epoch.Record) {
 		c.leader = epoch.NewLeader(c.job)
 		for _, r := range facts {
-			c.leader.Recall(r)
+			recall(r)
 		}
 	})
 	c.knows = state.AddEvent(m, "told", func(worker int) { c.met(worker) })
-	c.noted = state.AddEvent(m, "led", func(r epoch.Record) { c.leader.Recall(r) })
+	c.noted = state.AddEvent(m, "led", recall)
 }
 
 // handle answers a worker when it is clear what it does next, which may take as long as the slowest worker trains. A
@@ -52,6 +58,10 @@ func (c *led) handle(f *wire.Frame, msg *wire.Ask, r *state.Reply) error {
 	defer c.st.Unlock()
 	if err := c.st.Sender(f); err != nil {
 		return err
+	}
+	if min(msg.After, msg.From) < 0 {
+		return wire.Refuse(wire.StatusRefused, "worker %d asks for bytes after %d and %d: want none below 0", f.Worker,
+			msg.After, msg.From)
 	}
 	p := &c.talks[f.Worker]
 	fresh := p.life != f.Life || p.n != msg.N
@@ -167,12 +177,15 @@ func (c *led) known() string { return c.leader.Moment() }
 
 // depart tells the leader which workers are gone. The caller holds the lock.
 func (c *led) depart() {
+	if c.returned && c.grace.IsZero() {
+		c.grace = c.st.Now().Add(c.notice)
+	}
 	left := c.roster.Left()
 	for w := range c.roster.Workers() {
 		switch life, _ := c.roster.Living(w); {
 		case left != nil && left[w] != 0:
 			c.leader.Gone(w, life)
-		case c.roster.Gone(w):
+		case c.roster.Gone(w) && !c.st.Now().Before(c.grace):
 			at, samples := progress.Sum(c.roster.Positions(w))
 			c.leader.Lost(life, epoch.Left{Worker: w, Epoch: at, Samples: samples})
 		}

@@ -94,7 +94,15 @@ func TestEpochsAreLed(t *testing.T) {
 	clocks()
 	asks(1, "waits")
 	members[0].Did([]byte("share"))
-	asks(0, "waits") // for worker 2, which the roster still has as dead
+	asks(0, "waits") // for worker 2, which may have been started again too
+	if s.led.leader.Waits() {
+		t.Error("a process that has just come back takes the dead of the one before for lost")
+	}
+	now = now.Add(s.led.notice)
+	asks(0, "waits") // for worker 2, which has not come
+	if !s.led.leader.Waits() {
+		t.Error("the dead are never lost")
+	}
 	now = now.Add(s.led.patience)
 	asks(1, "waits")
 	asks(0, "rest")

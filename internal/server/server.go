@@ -190,6 +190,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.led = &led{st: st, roster: st.Roster, talks: make([]talk, c.Workers),
 		job:      epoch.Job{Members: c.Workers, InStep: traits.Lockstep},
 		patience: max(c.Strategy.WorkerTimeout, c.Strategy.WorkersReturn()).Std(),
+		notice:   c.Strategy.WorkerTimeout.Std(),
 		pause:    c.Strategy.WaitTimeout.Std() / 2}
 	s.recovery = &recovery{st: st, epochs: epochs, led: s.led, roster: st.Roster, savers: st.Roster.Savers, part: part,
 		life: s.clipping.life, index: c.Index, meter: s.meter,
