@@ -133,9 +133,12 @@ func (c *constant) gather(said [][]byte) error {
 		if len(text) == 0 {
 			continue
 		}
-		if err := its.GobDecode(text); err != nil || len(its) != len(all) {
-			return fmt.Errorf("train: a worker has learned %d numbers of its labels, this one %d; do all run the same "+
-				"program? %w", len(its), len(all), err)
+		if err := its.GobDecode(text); err != nil {
+			return fmt.Errorf("train: what a worker has learned of its labels cannot be decoded: %w", err)
+		}
+		if len(its) != len(all) {
+			return fmt.Errorf("train: a worker has learned %d numbers of its labels, this one %d: do all run the "+
+				"same program?", len(its), len(all))
 		}
 		for i, v := range its {
 			all[i] += v

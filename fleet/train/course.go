@@ -22,7 +22,6 @@ type course struct {
 	ended  int  // epochs that the job has ended
 	// middles is how many evaluations the job had made in the middle of the epoch when this worker began it.
 	middles int
-	trains  bool        // it has begun to train
 	closes  bool        // its hooks have ended an epoch, and others' may not have
 	over    *epoch.Told // the job is over
 	// stands is what this worker has trained, where it stands, of the epoch of, and pace how fast, until that counts.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/led"
 	"github.com/gofleet/gofleet/internal/epoch"
@@ -50,7 +49,6 @@ func (r *Run) inPlaceOf(ctx context.Context, worker int) error {
 		return err
 	}
 	j.Batch, j.Epochs, j.Patience = r.Job.Batch, r.Job.Epochs, r.Job.Patience
-	j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return r.shares.train, r.tests.rows, nil }
 	taken, err := led.InPlaceOf(r.Fleet, worker)
 	if err != nil {
 		return err
@@ -65,7 +63,7 @@ func (r *Run) inPlaceOf(ctx context.Context, worker int) error {
 	}
 	its := newRun(&j, f, s)
 	its.exe, its.shares.train, its.shares.stock = nn.NewExecutor(j.Loss.Graph()), r.shares.train, r.shares.stock
-	its.course.alone, its.course.ended = true, r.Job.Epochs
+	its.course.alone = true
 	for its.Epoch = f.FirstEpoch(); its.Epoch < j.Epochs; its.Epoch++ {
 		if _, err := its.pass(ctx); err != nil {
 			return err

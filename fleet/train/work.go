@@ -139,12 +139,9 @@ func (r *Run) epoch(ctx context.Context, t *epoch.Told) (err error) {
 	if r.Epoch, c.middles = t.Epoch, t.Middles; t.Why != "" {
 		r.ends.agreed.Store(true)
 	}
-	if r.Epoch != r.Fleet.Progress().Epoch || !c.trains {
-		if err := r.record(r.Epoch); err != nil {
-			return err
-		}
+	if err := r.record(r.Epoch); err != nil {
+		return err
 	}
-	c.trains = true
 	if !t.Alone {
 		if err := r.beginEpoch(ctx); err != nil {
 			return err

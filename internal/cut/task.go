@@ -31,8 +31,8 @@ type Save struct {
 // Shrink is the end of a period.
 type Shrink struct {
 	wire.Shrink
-	// Met is the number of collectives that the worker has behind it: calls before and after a collective end two
-	// periods.
+	// Met counts the collectives that the worker has behind it, and what it was told in the job's epochs: calls before
+	// and after one of these end two periods.
 	Met uint64 `json:"met,omitempty"`
 }
 

@@ -1,6 +1,6 @@
 // Package epoch leads the epochs of a job: who trains which epoch, when all evaluate, when an epoch ends, and when the
-// job does. It has two state machines, without clock, lock, network, files or goroutine: one [Leader], on server 0, on
-// rank 0 of a job without servers, or in a process alone; and one [Member] in each worker.
+// job does. It has two state machines, without clock, network, files or goroutine: a [Leader], on server 0, and a
+// [Member] in each worker. Without servers each worker has a leader of its own, and all hear the same ([Circle]).
 //
 // # Files
 //
