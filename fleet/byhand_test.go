@@ -37,6 +37,7 @@ type handLoop struct {
 	at      string // what worker 0 had done last in epoch 2
 	behind  bool   // worker 1 is lost in epoch 0, and comes back when the others are in epoch 2
 	deals   bool   // workers exchange rows before each epoch
+	over    bool   // worker 1, lost in epoch 0, comes back when the job has ended without it: all are started again
 
 	dir     string
 	network *transport.Memory
@@ -48,6 +49,7 @@ type handLoop struct {
 	back    chan struct{} // closed when it may come back
 	counts  map[int]int   // of samples, by how often they were trained
 	periods int
+	ended   int // roles that have ended in a job that has lost a worker
 }
 
 // handLife is one process of a role.
@@ -81,6 +83,19 @@ func TestALoopByHandGoesOn(t *testing.T) {
 	}
 	for name, j := range trial.SomeOf(t, cases) {
 		t.Run(name, func(t *testing.T) { j.run(t) })
+	}
+}
+
+// TestAJobThatEndedWithoutAWorkerGoesOn: all roles are started again, the workers that had stopped too, and each makes the
+// collectives of the one that was lost. None goes back to a checkpoint.
+//
+// Promise: [G6] a job that ended without a worker, and is started again, trains what that worker had left, once
+func TestAJobThatEndedWithoutAWorkerGoesOn(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
+		t.Run(string(mode), func(t *testing.T) {
+			(&handLoop{mode: mode, journal: true, died: true, behind: true, over: true}).run(t)
+		})
 	}
 }
 
@@ -159,15 +174,29 @@ func (j *handLoop) live(ctx context.Context, f *fleet.Fleet) error {
 		}
 		cancel()
 		switch {
+		case j.over && j.outlived(err):
 		case err == nil:
 			return nil
 		case errors.Is(err, errDied):
 			<-j.back
-		case !killed && !errors.Is(err, fleet.ErrWentBack):
+		case !killed && (j.over || !errors.Is(err, fleet.ErrWentBack)): // where it is over, servers have all that was trained
 			return err
 		}
 		time.Sleep(5 * time.Second)
 	}
+}
+
+// outlived reports, once for each role but worker 1, that it has ended in a job that has lost a worker.
+func (j *handLoop) outlived(err error) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err != nil && !errors.Is(err, fleet.ErrWorkersDied) || j.ended == 3 {
+		return false
+	}
+	if j.ended++; j.ended == 3 {
+		close(j.back)
+	}
+	return true
 }
 
 // another is the next process of a role.
@@ -265,6 +294,11 @@ func (j *handLoop) play(ctx context.Context, f *fleet.Fleet) error {
 	if err := errors.Join(exe.Close(ctx), f.BarrierWorker(ctx)); err != nil {
 		return err
 	}
+	if j.over {
+		if _, err := f.AllGatherBytes(ctx, []byte("over")); err != nil {
+			return err
+		}
+	}
 	return f.StopWorker(ctx)
 }
 
@@ -288,7 +322,7 @@ func (j *handLoop) step(f *fleet.Fleet, epoch int, so nn.TrainResult) error {
 	case j.behind && !j.lost && f.WorkerIndex() == 1 && so.Steps == 2:
 		j.lost = true
 		return errDied
-	case j.behind && f.WorkerIndex() == 0 && epoch == 2 && j.lost:
+	case j.behind && !j.over && f.WorkerIndex() == 0 && epoch == 2 && j.lost:
 		select {
 		case <-j.back:
 		default:

@@ -168,7 +168,7 @@ func (c *counter) work(ctx context.Context, a counterArgs) error {
 		return err
 	}
 	c.fill()
-	for epoch := c.f.Progress().Epoch; epoch < epochs; epoch++ {
+	for epoch := c.f.FirstEpoch(); epoch < epochs; epoch++ {
 		if err := c.epoch(ctx, epoch); err != nil {
 			return err
 		}

@@ -140,6 +140,9 @@ func (r *Roster) Awake(now time.Time) {
 	}
 }
 
+// Anew reports whether the job had ended because workers died, and other lives of them are awaited.
+func (r *Roster) Anew() bool { return slices.ContainsFunc(r.members, func(m member) bool { return m.awaited }) }
+
 // put adds a counted request to the window.
 func (w *Window) put(q SavedRequest) {
 	if w.requests == nil {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -168,6 +169,23 @@ func (c *epochs) goOn(m *checkpoint.Manifest) {
 		c.begun[w] = progress.Begun{Epoch: own}
 		if own > first {
 			c.begun[w] = progress.Begun{Epoch: first + 1, Early: true}
+		}
+	}
+}
+
+// together makes all workers begin the earliest epoch of which a dead one has samples left, as goOn does: this process
+// came back to a job that had ended without it, and all are started again. The caller holds the lock.
+func (c *epochs) together() {
+	first := math.MaxInt
+	for _, w := range c.roster.Dead() {
+		first = min(first, c.own(w))
+	}
+	for w := range c.begun {
+		if c.own(w) > first && !c.loaded[w] {
+			r := reportRecord{Worker: w, Begin: wire.Begin{Progress: c.progress}, Early: true}
+			r.Epoch = first + 1
+			c.reported.Note(r)
+			c.note(r)
 		}
 	}
 }

@@ -31,6 +31,7 @@ type returning struct {
 	part     *state.Part
 	loading  *loading
 	recovery *recovery
+	epochs   *epochs
 	segments *segments
 	log      *slog.Logger
 }
@@ -77,9 +78,20 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 		return false, fmt.Errorf("server %d: %w: %w", c.config.Index, ErrNoReturn, err)
 	}
 	c.st.Lives.Begin(j.Life())
+	c.begin()
 	c.log.Info("server has come back to where it was", "records", records, "updates", c.part.Store.Step(),
 		"in", time.Since(began).Round(time.Millisecond))
 	return true, nil
+}
+
+// begin makes a job that had ended without some workers, and is started again, begin as one that goes on from a
+// checkpoint.
+func (c *returning) begin() {
+	c.st.Lock()
+	defer c.st.Unlock()
+	if c.st.Roster.Anew() {
+		c.epochs.together()
+	}
 }
 
 // ErrNoReturn means that a server could not restore the state in its journal.

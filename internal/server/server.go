@@ -232,7 +232,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		back: c.Strategy.GoesBack(), pace: pace, log: s.log}
 	s.growth = &growth{journal: journal, servers: s.servers, segments: s.segments}
 	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
-		segments: s.segments, log: s.log}
+		epochs: epochs, segments: s.segments, log: s.log}
 	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, epochs, s.recovery,
 		s.rounds, members, s.deaths, t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading,
 		s.led} {
