@@ -36,6 +36,7 @@ type handLoop struct {
 	dies    string // what has died: "worker 0", or "all"
 	at      string // what worker 0 had done last in epoch 2
 	behind  bool   // worker 1 is lost in epoch 0, and comes back when the others are in epoch 2
+	asked   bool   // worker 1 is lost since it was asked to end, so that it is expected back
 	deals   bool   // workers exchange rows before each epoch
 	over    bool   // worker 1, lost in epoch 0, comes back when the job has ended without it: all are started again
 
@@ -93,9 +94,11 @@ func TestALoopByHandGoesOn(t *testing.T) {
 func TestAJobThatEndedWithoutAWorkerGoesOn(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo} {
-		t.Run(string(mode), func(t *testing.T) {
-			(&handLoop{mode: mode, journal: true, died: true, behind: true, over: true}).run(t)
-		})
+		for _, asked := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, it was asked to end: %t", mode, asked), func(t *testing.T) {
+				(&handLoop{mode: mode, journal: true, died: true, behind: true, over: true, asked: asked}).run(t)
+			})
+		}
 	}
 }
 
@@ -166,6 +169,10 @@ func (j *handLoop) live(ctx context.Context, f *fleet.Fleet) error {
 		j.lives[role] = &handLife{own, cancel}
 		j.mu.Unlock()
 		err = j.play(life, again)
+		if j.asked && errors.Is(err, errDied) {
+			cancel()
+			time.Sleep(time.Millisecond) // it notices
+		}
 		killed := life.Err() != nil && ctx.Err() == nil
 		if killed {
 			closing.Go(again.Close)
@@ -174,7 +181,7 @@ func (j *handLoop) live(ctx context.Context, f *fleet.Fleet) error {
 		}
 		cancel()
 		switch {
-		case j.over && j.outlived(err):
+		case j.over && j.outlived(ctx, err):
 		case err == nil:
 			return nil
 		case errors.Is(err, errDied):
@@ -186,17 +193,24 @@ func (j *handLoop) live(ctx context.Context, f *fleet.Fleet) error {
 	}
 }
 
-// outlived reports, once for each role but worker 1, that it has ended in a job that has lost a worker.
-func (j *handLoop) outlived(err error) bool {
+// outlived reports, once for each role but worker 1, that it has ended in a job that has lost a worker. It returns when all three
+// have.
+func (j *handLoop) outlived(ctx context.Context, err error) bool {
 	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err != nil && !errors.Is(err, fleet.ErrWorkersDied) || j.ended == 3 {
-		return false
+	again := (err == nil || errors.Is(err, fleet.ErrWorkersDied)) && j.ended < 3
+	if again {
+		if j.ended++; j.ended == 3 {
+			close(j.back)
+		}
 	}
-	if j.ended++; j.ended == 3 {
-		close(j.back)
+	j.mu.Unlock()
+	if again {
+		select {
+		case <-j.back:
+		case <-ctx.Done():
+		}
 	}
-	return true
+	return again
 }
 
 // another is the next process of a role.

@@ -130,18 +130,17 @@ func (r *Roster) Agree(now time.Time) bool {
 	})
 }
 
-// Awake sets the last sign of life of all members to now, and none has agreed yet. If the job had ended because workers
-// died, other lives of them are awaited.
-func (r *Roster) Awake(now time.Time) {
-	over := r.Hope.Over()
+// Awake sets the last sign of life of all members to now, and none has agreed yet. If every worker is gone, other lives
+// of the dead are awaited. anew reports that no worker is in the job: all are started again.
+func (r *Roster) Awake(now time.Time) (anew bool) {
+	gone := r.members.gone()
 	for w := range r.members {
 		m := &r.members[w]
-		m.seen, m.agrees, m.awaited = now, false, over && m.state == dead
+		m.seen, m.agrees, m.awaited = now, false, gone && m.state == dead
 	}
+	here := func(m member) bool { return m.lives() || m.state == absent }
+	return !slices.ContainsFunc(r.members, here)
 }
-
-// Anew reports whether the job had ended because workers died, and other lives of them are awaited.
-func (r *Roster) Anew() bool { return slices.ContainsFunc(r.members, func(m member) bool { return m.awaited }) }
 
 // put adds a counted request to the window.
 func (w *Window) put(q SavedRequest) {

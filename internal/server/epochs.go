@@ -132,11 +132,19 @@ func (c *epochs) note(r reportRecord) {
 }
 
 // first is the epoch in which a worker goes on that is started again now: its own or, if all go on in the same, the
-// earliest of which a worker in the job has samples left. The caller holds the lock.
+// earliest. The caller holds the lock.
 func (c *epochs) first(worker int) int {
-	first, left := c.own(worker), c.roster.Left()
+	if c.alike {
+		return min(c.own(worker), c.earliest())
+	}
+	return c.own(worker)
+}
+
+// earliest is the first epoch in which a worker that has not stopped has samples left. The caller holds the lock.
+func (c *epochs) earliest() int {
+	first, left := math.MaxInt, c.roster.Left()
 	for w := range c.begun {
-		if c.alike && (left == nil || left[w] == 0) {
+		if left == nil || left[w] == 0 {
 			first = min(first, c.own(w))
 		}
 	}
@@ -173,13 +181,10 @@ func (c *epochs) goOn(m *checkpoint.Manifest) {
 	}
 }
 
-// together makes all workers begin the earliest epoch of which a dead one has samples left, as goOn does: this process
-// came back to a job that had ended without it, and all are started again. The caller holds the lock.
+// together makes all workers begin the earliest epoch, as goOn does: this process came back to a job that no worker is
+// in, and all are started again. The caller holds the lock.
 func (c *epochs) together() {
-	first := math.MaxInt
-	for _, w := range c.roster.Dead() {
-		first = min(first, c.own(w))
-	}
+	first := c.earliest()
 	for w := range c.begun {
 		if c.own(w) > first && !c.loaded[w] {
 			r := reportRecord{Worker: w, Begin: wire.Begin{Progress: c.progress}, Early: true}

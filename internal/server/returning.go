@@ -78,20 +78,14 @@ func (c *returning) comeBack(ctx context.Context) (returned bool, err error) {
 		return false, fmt.Errorf("server %d: %w: %w", c.config.Index, ErrNoReturn, err)
 	}
 	c.st.Lives.Begin(j.Life())
-	c.begin()
+	c.st.Lock()
+	if c.st.Roster.Awake(c.st.Now()) {
+		c.epochs.together()
+	}
+	c.st.Unlock()
 	c.log.Info("server has come back to where it was", "records", records, "updates", c.part.Store.Step(),
 		"in", time.Since(began).Round(time.Millisecond))
 	return true, nil
-}
-
-// begin makes a job that had ended without some workers, and is started again, begin as one that goes on from a
-// checkpoint.
-func (c *returning) begin() {
-	c.st.Lock()
-	defer c.st.Unlock()
-	if c.st.Roster.Anew() {
-		c.epochs.together()
-	}
 }
 
 // ErrNoReturn means that a server could not restore the state in its journal.
@@ -153,7 +147,6 @@ func (c *returning) playAll(ctx context.Context) (records int, err error) {
 	c.part.Store.SetStep(c.part.Store.Last())
 	// Versions of this process are above all that the process before can have given out.
 	c.part.Updates.SetVersion(recorded.Journal.Last() * wire.Incarnation)
-	c.st.Roster.Awake(c.st.Now())
 	return records, err
 }
 
