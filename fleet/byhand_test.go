@@ -295,7 +295,7 @@ func (j *handLoop) play(ctx context.Context, f *fleet.Fleet) error {
 		if err := j.publish(ctx, f, row, epoch); err != nil {
 			return err
 		}
-		if err := f.SetProgress(fleet.Progress{Epoch: epoch + 1}); err != nil {
+		if err := within(ctx, func() error { return f.SetProgress(fleet.Progress{Epoch: epoch + 1}) }); err != nil {
 			return err
 		}
 		if err := j.reached(f, epoch, "mark"); err != nil {
@@ -314,6 +314,18 @@ func (j *handLoop) play(ctx context.Context, f *fleet.Fleet) error {
 		}
 	}
 	return f.StopWorker(ctx)
+}
+
+// within ends with ctx, at the latest: a process that is killed is in no call.
+func within(ctx context.Context, call func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // deal is an exchange of rows: no worker has all of them without the others.

@@ -25,6 +25,9 @@ type Hope struct {
 	// that they have not come.
 	deserted time.Time
 	givenUp  bool
+	// until is when a server may end that came back to a job which no worker was in: those that had stopped may be
+	// started again with the others. It is zero otherwise.
+	until time.Time
 }
 
 // grace is how long a life without signs of life keeps its place.
@@ -35,6 +38,9 @@ func (h *Hope) hears(m *member, now time.Time) bool { return now.Sub(m.seen) < h
 
 // Desert gives up workers that are expected back when no other has been there for too long, and returns true once.
 func (h *Hope) Desert(now time.Time) bool {
+	if !now.Before(h.until) {
+		h.until = time.Time{}
+	}
 	switch {
 	case !h.members.gone() || !h.expects():
 		h.deserted = time.Time{}
@@ -57,11 +63,11 @@ func (h *Hope) expects() bool {
 }
 
 // Over reports whether every worker has joined and gone, and none is expected back.
-func (h *Hope) Over() bool { return h.members.gone() && !h.expects() }
+func (h *Hope) Over() bool { return h.members.gone() && !h.expects() && h.until.IsZero() }
 
 // Hurry makes workers that miss three heartbeats count as dead: the job is about to end, and waits no longer for any
 // worker.
-func (h *Hope) Hurry() { h.timeout, h.hurried = h.grace(), true }
+func (h *Hope) Hurry() { h.timeout, h.hurried, h.until = h.grace(), true, time.Time{} }
 
 // Hurried reports whether the job is about to end.
 func (h *Hope) Hurried() bool { return h.hurried }

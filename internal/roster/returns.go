@@ -131,15 +131,20 @@ func (r *Roster) Agree(now time.Time) bool {
 }
 
 // Awake sets the last sign of life of all members to now, and none has agreed yet. If every worker is gone, other lives
-// of the dead are awaited. anew reports that no worker is in the job: all are started again.
+// of the dead are awaited. anew reports that no worker is in the job, and not all have stopped: all are started again,
+// and have Options.Timeout for it.
 func (r *Roster) Awake(now time.Time) (anew bool) {
 	gone := r.members.gone()
 	for w := range r.members {
 		m := &r.members[w]
 		m.seen, m.agrees, m.awaited = now, false, gone && m.state == dead
+		anew = anew || m.state != left
 	}
 	here := func(m member) bool { return m.lives() || m.state == absent }
-	return !slices.ContainsFunc(r.members, here)
+	if anew = anew && !slices.ContainsFunc(r.members, here); anew {
+		r.Hope.until = now.Add(r.Hope.timeout)
+	}
+	return anew
 }
 
 // put adds a counted request to the window.

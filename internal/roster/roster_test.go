@@ -71,6 +71,9 @@ func (p *player) play(t *testing.T, l script.Line) string {
 		p.Leave(number(1))
 	case "ends": // worker, and whether it returns
 		p.End(number(1), "tired", len(words) > 2)
+	case "awake": // the server comes back
+		p.Return(p.Save(), p.now)
+		return yes(p.Awake(p.now))
 	case "desert":
 		return yes(p.Hope.Desert(p.now))
 	case "fence": // worker, life
