@@ -60,7 +60,7 @@ func suitReplicas(s strategy.Strategy) (strategy.Strategy, error) {
 	if s.Mode == "" {
 		s.Mode = strategy.ModeSync
 	}
-	if s.Mode != strategy.ModeSync {
+	if !mode.Of(s.Mode).Rounds {
 		return s, fmt.Errorf("mode %s needs servers: a collective job trains in mode sync, which an empty mode means "+
 			"there too", s.Mode)
 	}

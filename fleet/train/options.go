@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -295,7 +296,7 @@ func (c *Options) Rate(usual float64) float64 {
 // AdamOrSGD returns a rule that works in every mode: Adam at the rate adam or, in geo mode, which needs SGD, SGD at the
 // rate sgd. The rate of -lr replaces both.
 func (c *Options) AdamOrSGD(adam, sgd float64) optimizer.Rule {
-	if strategy.Mode(c.Mode) == strategy.ModeGeo {
+	if mode.Of(strategy.Mode(c.Mode)).Copies {
 		return optimizer.SGD{LR: c.Rate(sgd)}
 	}
 	return optimizer.Adam{LR: c.Rate(adam)}

@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -24,8 +25,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	if f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync && s.GradientMerge.KSteps > 1 && j.Threads > 1 &&
-		j.EvalEvery > 0 {
+	if served(f, s).Threads && s.GradientMerge.KSteps > 1 && j.Threads > 1 && j.EvalEvery > 0 {
 		return Result{}, fmt.Errorf("train: -eval_every=%d with -threads=%d in mode half_async with gradient_merge: "+
 			"threads go on between their pushes, so that what is saved would not be what was measured: evaluate at "+
 			"the ends of epochs alone, or leave one of the others out", j.EvalEvery, j.Threads)
@@ -85,15 +85,23 @@ func (j *Job) minimize(f *fleet.Fleet, s strategy.Strategy) error {
 
 // newRun returns the run of a job on a worker, which has no rows yet.
 func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
+	with, alone := served(f, s), f.ServerNum() == 0
 	return &Run{Fleet: f, Job: j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
 		shares: shares{job: j, fleet: f, past: map[int]int{}}, tests: tests{job: j},
 		shown:    shown{job: j, worker: f.WorkerIndex()},
-		together: f.ServerNum() > 0 && s.Mode == strategy.ModeHalfAsync,
-		inStep:   f.ServerNum() == 0 || s.Mode == strategy.ModeSync || s.Mode == strategy.ModeSSP,
-		meter: meter{counts: (f.ServerNum() == 0 || s.Mode == strategy.ModeSync) && j.Threads == 1 &&
-			s.GradientMerge.KSteps <= 1},
-		ends:  ending{meet: f.ServerNum() == 0 && f.WorkerNum() > 1 && j.EvalEvery != 0},
+		together: with.Threads,
+		inStep:   alone || with.Lockstep,
+		meter: meter{counts: (alone || with.Rounds) && j.Threads == 1 && s.GradientMerge.KSteps <= 1},
+		ends:  ending{meet: alone && f.WorkerNum() > 1 && j.EvalEvery != 0},
 		paces: paces{}}
+}
+
+// served are the traits of the mode in which workers train with servers; none without.
+func served(f *fleet.Fleet, s strategy.Strategy) (t mode.Traits) {
+	if f.ServerNum() > 0 {
+		t = mode.Of(s.Mode)
+	}
+	return t
 }
 
 // saves reports whether the job has checkpoints to go back to.

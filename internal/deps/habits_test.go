@@ -28,6 +28,10 @@ var panics = map[string]string{
 	"transport/transporttest": "its handler panics to see whether a transport survives that",
 }
 
+// namers are the folders whose code asks a mode for its name: users' programs, and what draws jobs for tests. All others test the
+// traits of package internal/mode, so that a mode is added in one place.
+var namers = regexp.MustCompile(`^(strategy|examples|internal/chaos|fleet/internal/(twin|jobs|trial))/`)
+
 // longest is how many columns a line of code may have where files are shown beside each other, a tab being 4; widest is for what is laid
 // out by hand, the tables and drawings in comments, and pictures.
 const longest, widest = 120, 140
@@ -76,6 +80,11 @@ func TestHabitsAreSeen(t *testing.T) {
 		{"nn/a.go", `v := f(a + g("there are")) + "rows"`, "there are"},
 		{"nn/a.go", `f("it is no longer needed", "this none") // there are`, ""},
 		{"nn/a_test.go", `t.Error("is no flag")`, ""},
+		{"fleet/a.go", "v := s.Mode != strategy.ModeSync", "name"},
+		{"fleet/a.go", "switch s.Mode { case strategy.ModeGeo: }", "name"},
+		{"fleet/a.go", "s.Mode = strategy.ModeSync", ""},
+		{"fleet/a_test.go", "v := s.Mode != strategy.ModeSync", ""},
+		{"fleet/internal/twin/a.go", "v := s.Mode != strategy.ModeSync", ""},
 		{"nn/README.md", "<<<<<<< HEAD", "merge"},
 		{"nn/README.md", "a <<<<<<< b", ""},
 	} {
@@ -171,12 +180,37 @@ func inCode(file string, src []byte) (bad []string, err error) {
 	if !test {
 		bad = append(bad, translated(file, parsed)...)
 	}
+	if !test && !namers.MatchString(file) && named(parsed) {
+		bad = append(bad, file+" asks a mode for its name: test a trait of package internal/mode")
+	}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && test && skipped(f) {
 			bad = append(bad, fmt.Sprintf("%s: %s is switched off", file, f.Name.Name))
 		}
 	}
 	return bad, nil
+}
+
+// named says whether code compares something with a mode of package strategy.
+func named(parsed *ast.File) (found bool) {
+	is := func(e ast.Expr) bool {
+		x, ok := e.(*ast.SelectorExpr)
+		if !ok {
+			return false
+		}
+		of, ok := x.X.(*ast.Ident)
+		return ok && of.Name == "strategy" && strings.HasPrefix(x.Sel.Name, "Mode")
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.BinaryExpr:
+			found = found || (n.Op == token.EQL || n.Op == token.NEQ) && (is(n.X) || is(n.Y))
+		case *ast.CaseClause:
+			found = found || slices.ContainsFunc(n.List, is)
+		}
+		return !found
+	})
+	return found
 }
 
 // translated lists the texts of a file, those of errors and logs above all, that have a phrase of foreign.
