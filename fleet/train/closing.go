@@ -2,6 +2,7 @@ package train
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -10,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -17,7 +19,7 @@ import (
 // closing are the last lines of a job that has saved a model: its best evaluation, the model's directory and step, and
 // a command that serves it, unless it is no better than a constant. kept reports that the model is of the best
 // evaluation.
-func (r *Run) closing(kept bool) string {
+func (r *Run) closing(ctx context.Context, kept bool) string {
 	if len(r.Job.Outputs) == 0 {
 		return ""
 	}
@@ -25,7 +27,11 @@ func (r *Run) closing(kept bool) string {
 	if r.leaves().noBetter() {
 		return r.bestWas(kept, model)
 	}
-	return r.bestWas(kept, model) + r.Job.serving(model)
+	var row dataset.Batch
+	if rows := r.tests.rows; rows != nil {
+		row, _ = rows.Take(1).Batch(ctx) // without it, the lines say how to ask for what the model wants
+	}
+	return r.bestWas(kept, model) + r.Job.serving(model, row)
 }
 
 // bestWas is a line about the best evaluation, "" without test rows.
@@ -55,10 +61,10 @@ func (r *Run) bestWas(kept bool, model string) string {
 	return fmt.Sprintf("the best evaluation was %s: %s; %s\n", when, said, of)
 }
 
-// serving are lines for a shell: a command that serves a model, and one that requests scores of rows, as lines if
-// examples/serve knows their format, else as JSON. There are none if the directory is not on a disk, or has a name that
-// needs quoting; of a model with operations of the program's own, the line says which program can serve it.
-func (j *Job) serving(model string) string {
+// serving are lines for a shell: a command that serves a model, and one that requests scores, of the first line of a
+// file if examples/serve knows its format, else of a row as JSON. There are none if the directory is not on a disk, or
+// has a name that needs quoting; of a model with operations of the program's own, the line says which program can serve it.
+func (j *Job) serving(model string, row dataset.Batch) string {
 	if files.IsURL(model) || !bare(model) {
 		return ""
 	}
@@ -66,7 +72,7 @@ func (j *Job) serving(model string) string {
 		return "serve it: in a program that calls nn.RegisterOp as this one does, with serve.OpenScorer(\"" + model +
 			"\", serve.ScorerOptions{})\n"
 	}
-	ask := j.asking()
+	ask := j.asking(row)
 	if ask == "" {
 		ask = "curl -s localhost:8080/model"
 	}
@@ -93,11 +99,12 @@ func bare(path string) bool {
 	})
 }
 
-// mostZeros bounds the zeros that are printed for a row.
-const mostZeros = 40
+// longestRow is the most bytes of a row that are printed for a request.
+const longestRow = 600
 
-// asking requests the scores of the first row, or of one of zeros; "" if that is too long to be read.
-func (j *Job) asking() string {
+// asking requests the scores of the first row of a file or, with its labels, of this one; "" if that is too long to be
+// read.
+func (j *Job) asking(row dataset.Batch) string {
 	paths, err := listed(j.Files.Paths)
 	if f := j.Files.Format; f != nil && !isOwn(f) && err == nil && len(paths) > 0 && isText(paths[0]) {
 		lines := 1
@@ -111,21 +118,40 @@ func (j *Job) asking() string {
 	if j.model().WriteSignature(&said) != nil || json.Unmarshal(said.Bytes(), &of) != nil {
 		return ""
 	}
-	var row []string
-	all := 0
+	var inputs, labels []string
 	for _, feed := range of.Feeds {
-		n := 1
-		for _, d := range feed.Shape[1:] {
-			n *= d
+		values := printed(row, feed.Name)
+		if values == "" {
+			return ""
 		}
-		all += n
-		zeros := strings.TrimSuffix(strings.Repeat("0,", min(n, mostZeros)), ",")
-		row = append(row, fmt.Sprintf("%q:[%s]", feed.Name, zeros))
+		inputs = append(inputs, fmt.Sprintf("%q:%s", feed.Name, values))
 	}
-	if line := strings.Join(row, ","); all <= mostZeros && !strings.Contains(line, "'") {
-		return "curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{" + line + "}]'"
+	for _, a := range verdict.Aims(j.Loss) {
+		if values := printed(row, a.Label.Name()); values != "" {
+			labels = append(labels, fmt.Sprintf("%s is %s", a.Label.Name(), strings.Trim(values, "[]")))
+		}
 	}
-	return ""
+	line, what := strings.Join(inputs, ","), "a test row"
+	if len(line) > longestRow || strings.Contains(line, "'") {
+		return ""
+	}
+	if len(labels) > 0 {
+		what += ", whose " + strings.Join(labels, " and ")
+	}
+	return "curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{" + line + "}]'\n" +
+		"          (" + what + ")"
+}
+
+// printed is a feed of a row as JSON; "" if the row has none, or a number that JSON can't have.
+func printed(row dataset.Batch, feed string) string {
+	if row[feed] == nil {
+		return ""
+	}
+	text, err := json.Marshal(row[feed].Data())
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // isText reports whether head can print a file: it is on a disk, with a name that needs no quotes, and not compressed.

@@ -16,15 +16,15 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// TestLastLinesShowARowThatScores: the row of zeros that a job's last lines show is one that its model scores, whatever it is fed; one
-// that is too long is not shown. A model that is the best evaluation's says of which.
+// TestLastLinesShowARowThatScores: the test row that a job's last lines show is one that its model scores as it should; one that is
+// too long is not shown. A model that is the best evaluation's says of which.
 func TestLastLinesShowARowThatScores(t *testing.T) {
 	t.Parallel()
-	row := regexp.MustCompile(`\nask it:   curl -s localhost:8080/score -H 'Content-Type: application/json' -d '(.*)'\nsaved `)
+	row := regexp.MustCompile(`\nask it:   curl -s localhost:8080/score -H 'Content-Type: application/json' -d '(.*)'\n +\(a test row, whose y is 0\)\nsaved `)
 	for name, c := range map[string]struct {
 		width int
 		want  string
-	}{"few": {2, ""}, "many": {41, "\nask it:   curl -s localhost:8080/model\nsaved "}} {
+	}{"few": {2, ""}, "many": {200, "\nask it:   curl -s localhost:8080/model\nsaved "}} {
 		dir := t.TempDir()
 		_, said := play(t, 0, 1, func() train.Job {
 			g := nn.NewGraph(1)
@@ -123,7 +123,7 @@ func TestServeHintForCustomModels(t *testing.T) {
 		if lines := strings.Contains(said, command+"head -n 2 "+rows); lines != (!c.op && !c.format) {
 			t.Errorf("%+v: the job said\n%s", c, said)
 		}
-		if json := strings.Contains(said, command+"curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{\"x\":[0]}]'"); json != c.format {
+		if json := strings.Contains(said, command+"curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{\"x\":[1]}]'\n          (a test row, whose y is 1)\n"); json != c.format {
 			t.Errorf("%+v: the job said\n%s", c, said)
 		}
 	}

@@ -91,9 +91,9 @@ func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
 		shown:    shown{job: j, worker: f.WorkerIndex()},
 		together: with.Threads,
 		inStep:   alone || with.Lockstep,
-		meter: meter{counts: (alone || with.Rounds) && j.Threads == 1 && s.GradientMerge.KSteps <= 1},
-		ends:  ending{meet: alone && f.WorkerNum() > 1 && j.EvalEvery != 0},
-		paces: paces{}}
+		meter:    meter{counts: (alone || with.Rounds) && j.Threads == 1 && s.GradientMerge.KSteps <= 1},
+		ends:     ending{meet: alone && f.WorkerNum() > 1 && j.EvalEvery != 0},
+		paces:    paces{}}
 }
 
 // served are the traits of the mode in which workers train with servers; none without.

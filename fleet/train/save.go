@@ -125,7 +125,7 @@ func (r *Run) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.left = r.closing(of != "") + fmt.Sprintf("saved %s%s\n", dir, of)
+	r.left = r.closing(ctx, of != "") + fmt.Sprintf("saved %s%s\n", dir, of)
 	return r.hooks.saved(ctx, r, dir)
 }
 
