@@ -62,8 +62,9 @@ func (r *Run) bestWas(kept bool, model string) string {
 }
 
 // serving are lines for a shell: a command that serves a model, and one that requests scores, of the first line of a
-// file if examples/serve knows its format, else of a row as JSON. There are none if the directory is not on a disk, or
-// has a name that needs quoting; of a model with operations of the program's own, the line says which program can serve it.
+// file if examples/serve knows its format, else of a row as JSON. There are none if the directory is not on a disk,
+// or has a name that needs quoting; of a model with operations of the program's own, the line says which program can
+// serve it.
 func (j *Job) serving(model string, row dataset.Batch) string {
 	if files.IsURL(model) || !bare(model) {
 		return ""
