@@ -143,6 +143,9 @@ func TestServersOfASavedJobAreAskedToEnd(t *testing.T) {
 						err := play(asked, f)
 						if errors.Is(f.Unsaved(), fleet.ErrUnsaved) {
 							unsaved.Add(1)
+							if !strings.Contains(err.Error(), "ckpt-") {
+								t.Errorf("the error does not name the checkpoint: %v", err)
+							}
 						}
 						return err
 					case k.killed:

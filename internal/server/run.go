@@ -184,13 +184,16 @@ func (s *Server) unsaved(ctx context.Context) error {
 	s.st.Lock()
 	newest, at := s.holding.newest, s.holding.newestAt
 	s.st.Unlock()
-	whole := newest.ID != "" && newest.whole() == nil // the disk may be slow
+	saved := newest.ID != "" && newest.whole() == nil // the disk may be slow
 	s.st.Lock()
 	defer s.st.Unlock()
-	whole = whole && at == s.part.Updates.Version() && s.st.Applying == 0
+	whole := saved && at == s.part.Updates.Version() && s.st.Applying == 0
 	kept := whole || s.st.Parting || s.journal.On() && (!s.lockstep() || s.awaited())
-	if !s.roster.Begun() || s.st.Done() || kept {
+	switch {
+	case !s.roster.Begun() || s.st.Done() || kept:
 		return nil
+	case saved:
+		return fmt.Errorf("since %s, from which the job can go on, %w", newest.Dir, ErrUnsaved)
 	}
 	return ErrUnsaved
 }
