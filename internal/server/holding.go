@@ -83,6 +83,7 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 		if o.Work == cut.Hold && !c.st.Agreed() || c.st.IsClosing() {
 			return withdrawn()
 		}
+		held := c.follower.Number()
 		var begin cut.Work
 		if a, begin = c.follower.Order(o); begin != "" {
 			c.begin(o.Number, begin)
@@ -90,7 +91,9 @@ func (c *holding) answer(o *cut.Order, withdrawn func() bool) (*cut.Answer, erro
 				a, _ = c.follower.Order(o)
 			}
 		}
-		c.tidy()
+		if c.tidy(); c.follower.Number() != held {
+			c.st.Broadcast() // pushes that waited for the end of a cut go on
+		}
 		return a != nil || withdrawn()
 	})
 	if a == nil {

@@ -141,6 +141,26 @@ func TestSignsOfLifeEndAHold(t *testing.T) {
 	})
 }
 
+// TestPushesGoOnBehindACut: a push that waits for a cut goes on when server 0 ends the cut, not a second later.
+func TestPushesGoOnBehindACut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newServer(t, strategy.Async())
+		for seq := uint64(1); seq <= 3; seq++ {
+			holds(t, s, seq, cut.Read)
+			ordered(t, s, cut.Order{Number: seq, Work: cut.Reach, Steps: []uint64{roster.Step(1, seq-1)}})
+			pushed := make(chan uint8, 1)
+			push := pushOf(s, wire.Header{Seq: seq})
+			go func() { pushed <- statusOf(t, s, push) }()
+			synctest.Wait()
+			began := time.Now()
+			ordered(t, s, cut.Order{Number: seq, Work: cut.Free})
+			if status, took := <-pushed, time.Since(began); status != wire.StatusOK || took != 0 {
+				t.Errorf("push %d has status %d, %v behind the end of the cut that it waited for", seq, status, took)
+			}
+		}
+	})
+}
+
 // TestRestartedServerRefusesHold: a server that was started again takes part in a cut when all workers that show life
 // have shown that it lacks nothing.
 //
