@@ -128,6 +128,9 @@ func (l *Leader) Ask(a *Ask) Told {
 	}
 	l.queue = append(l.queue, a.accepted())
 	l.next()
+	if p := l.past.call(a.ID); p != nil { // done before, by its name
+		return p.answer(a.Worker)
+	}
 	return Told{}
 }
 
