@@ -161,6 +161,30 @@ func TestPushesGoOnBehindACut(t *testing.T) {
 	})
 }
 
+// TestARefusalAnswersRepetitions: a push that is refused while it waits wakes its repetition, which has come later and looks
+// by itself half a second later.
+func TestARefusalAnswersRepetitions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := job{strategy: strategy.Async(), workers: 2}.server(t)
+		send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+		holds(t, s, 1, cut.Read)
+		first := sends(t, s, pushOf(s, wire.Header{Worker: 1, Seq: 1}))
+		time.Sleep(500 * time.Millisecond)
+		again := sends(t, s, pushOf(s, wire.Header{Worker: 1, Seq: 1}))
+		s.st.Lock()
+		s.st.Roster.Drop(1, 1, false)
+		s.st.Follower.Order(&cut.Order{Number: 1, Work: cut.Free}) // wakes nobody
+		s.st.Unlock()
+		if status := <-first; status != wire.StatusStale {
+			t.Errorf("the push of a dead worker has status %d", status)
+		}
+		refused := time.Now()
+		if status, late := <-again, time.Since(refused); status != wire.StatusStale || late != 0 {
+			t.Errorf("its repetition has status %d, %v later", status, late)
+		}
+	})
+}
+
 // TestRestartedServerRefusesHold: a server that was started again takes part in a cut when all workers that show life
 // have shown that it lacks nothing.
 //

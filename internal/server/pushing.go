@@ -42,7 +42,9 @@ func (c *pushing) push(f *wire.Frame, p *push, answer *wire.Header) error {
 	if !seen {
 		p.request = request
 		request.Carry(p.positions)
-		c.admit(f, p)
+		if c.admit(f, p); request.Refusal != nil {
+			c.st.Broadcast() // to the repetitions of this push
+		}
 	}
 	next := mode.Round(f.Round) + 1
 	err = c.st.AwaitWorkers(c.st.Mode.Missing, func() bool { return request.Done },
