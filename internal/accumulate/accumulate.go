@@ -57,10 +57,15 @@ func (s *Session) keepFrozen() {
 	s.frozen.Store(&all)
 }
 
-// take returns the step of the whole sum, which is empty then.
-func (s *Session) take(last *optimizer.Step) *optimizer.Step {
-	s.frozen.Store(nil)
-	return s.sum.Take(last)
+// push ends a step with the whole sum, which is empty then, by end. The values of the last update count until it has
+// succeeded: after an error, as when the role is asked to end, the sum is lost, or in an update that has a position.
+func (s *Session) push(ctx context.Context, last *optimizer.Step,
+	end func(context.Context, *optimizer.Step) error) error {
+	err := s.noted(end(ctx, s.sum.Take(last)))
+	if err == nil {
+		s.frozen.Store(nil)
+	}
+	return err
 }
 
 // Begin implements [optimizer.Session].
@@ -99,7 +104,7 @@ func (s *Session) End(ctx context.Context, st *optimizer.Step) error {
 	if s.sum.Steps() < s.every {
 		return s.noted(s.inner.End(ctx, &optimizer.Step{Eval: true}))
 	}
-	return s.noted(s.inner.End(ctx, s.take(st)))
+	return s.push(ctx, st, s.inner.End)
 }
 
 // ender is a session whose threads wait for each other at the end of a step. Flush ends its step alone, since the other
@@ -124,9 +129,9 @@ func (s *Session) flush(ctx context.Context) error {
 		return s.noted(err)
 	}
 	if alone, ok := s.inner.(ender); ok {
-		return s.noted(alone.EndAlone(ctx, s.take(nil)))
+		return s.push(ctx, nil, alone.EndAlone)
 	}
-	return s.noted(s.inner.End(ctx, s.take(nil)))
+	return s.push(ctx, nil, s.inner.End)
 }
 
 // Over reports whether the session has ended. It may be called during a step.

@@ -23,6 +23,7 @@ type recorder struct {
 	ending func() // its End
 
 	closing error // what Close says
+	pushing error // what a step's End says that has gradients
 }
 
 var errBroken = errors.New("broken")
@@ -45,6 +46,9 @@ func (r *recorder) End(_ context.Context, st *optimizer.Step) error {
 	}
 	if r.ending != nil {
 		r.ending()
+	}
+	if r.pushing != nil {
+		return r.pushing
 	}
 	r.calls = append(r.calls, "push")
 	st.Rows = slices.Clone(st.Rows)
@@ -243,5 +247,30 @@ func TestFrozenValuesOfTheLastUpdate(t *testing.T) {
 	step(4, 3)
 	if err := th.s.Flush(t.Context()); err != nil || th.s.Frozen() != nil {
 		t.Errorf("after a flush a checkpoint has %v, error %v, want the present values", th.s.Frozen(), err)
+	}
+}
+
+// TestFrozenValuesBehindALostPush: the role is asked to end while the sum of three steps is pushed, by the last step or by a flush. A
+// checkpoint has the averages of the update before.
+func TestFrozenValuesBehindALostPush(t *testing.T) {
+	for name, push := range map[string]func(*thread, *optimizer.Step) error{
+		"step":  func(th *thread, st *optimizer.Step) error { return th.s.End(th.t.Context(), st) },
+		"flush": func(th *thread, _ *optimizer.Step) error { th.s.step(false); return th.s.Flush(th.t.Context()) },
+		"close": func(th *thread, _ *optimizer.Step) error { th.s.step(false); return th.s.Close(th.t.Context()) },
+	} {
+		th := newThread(t, strategy.GradientMerge{KSteps: 2})
+		th.train(1, 1, 0, 1)
+		th.s.params[1].W[0] = 1 // as an executor does, behind a step
+		st := &optimizer.Step{Samples: 1}
+		if err := th.s.Begin(t.Context(), st); err != nil {
+			t.Fatal(err)
+		}
+		th.r.pushing = context.Canceled
+		if err := push(th, st); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := th.s.Frozen()["f"]; !slices.Equal(got, []float32{0}) {
+			t.Errorf("%s: a checkpoint has %v, want 0", name, got)
+		}
 	}
 }
