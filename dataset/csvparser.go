@@ -241,7 +241,7 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 		want := u.kind.want(text)
 		switch {
 		case missing:
-			want += ", or a Missing to take for one"
+			want += ", or a Missing of its column to take for one"
 		case slices.Contains(UsualNAs(), string(text)):
 			want += ", or, to take it for a missing one, NAs such as UsualNAs and a Missing"
 		}

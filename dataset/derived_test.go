@@ -94,7 +94,7 @@ func TestBadDerived(t *testing.T) {
 	}
 	csv.Schema = []CSVColumn{{Column: Ints("hour")}}
 	for text, want := range map[string]string{
-		"departs\n\"\"\n":   `want an integer, or a Missing to take for one`,
+		"departs\n\"\"\n":   `want an integer, or a Missing of its column to take for one`,
 		"departures\n\n":    `field "departs": want a field of that name, got only ["departures"]`,
 		"departs,departs\n": `two in ["departs" "departs"]`,
 	} {

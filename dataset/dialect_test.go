@@ -30,7 +30,7 @@ func TestDialects(t *testing.T) {
 		"after many lines":    {CSV{Multiline: true}, "word,x\n\"a\nb\",1\n\"c\nd\",z\n", `text:4: field x: want a number, got "z"`},
 		"usual":               {CSV{NAs: UsualNAs(), Missing: "7"}, "word,x\nNULL,NaN\na,nan\nb,#N/A\nc,\n", id("") + ":7 " + id("a") + ":7 " + id("b") + ":7 " + id("c") + ":7"},
 		"both":                {CSV{NA: "-", NAs: []string{"?"}, Missing: "0"}, "word,x\na,-\nb,?\nc,-1\n", id("a") + ":0 " + id("b") + ":0 " + id("c") + ":-1"},
-		"not missing":         {CSV{NAs: UsualNAs()}, "word,x\na,nan\n", `text:2: field x: want a number, or a Missing to take for one, got "nan"`},
+		"not missing":         {CSV{NAs: UsualNAs()}, "word,x\na,nan\n", `text:2: field x: want a number, or a Missing of its column to take for one, got "nan"`},
 		"no text is missing":  {CSV{}, "word,x\na,nan\n", `want a number, or, to take it for a missing one, NAs such as UsualNAs and a Missing, got "nan"`},
 		"one separator twice": {CSV{Comma: '\'', Quote: '\''}, "", "CSV.Quote is '\\''"},
 		"a quote separates":   {CSV{Comma: '"'}, "", "CSV.Comma is '\"'"},

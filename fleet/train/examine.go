@@ -19,7 +19,7 @@ type Examination struct {
 	// Loss and Metrics are evaluated on the rows, as in a Job.
 	Loss    *nn.Node
 	Metrics []*nn.Node
-	// Format is the format of the files.
+	// Format is the format of the files. As in [Files], a label takes its column's own Missing alone.
 	Format dataset.Format
 	// Paths are files, patterns and directories, as in [Files].
 	Paths []string
@@ -47,6 +47,7 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 	if x.Loss == nil || x.Format == nil {
 		return nil, errors.New("train: Examination.Run: it needs a Loss, and the Format of the rows")
 	}
+	x.Format = Files{Format: x.Format}.withLabels(x.Loss).Format
 	nodes := append([]*nn.Node{x.Loss}, x.Metrics...)
 	for i, n := range nodes {
 		if err := measurable(n); err != nil {

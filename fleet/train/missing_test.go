@@ -163,11 +163,20 @@ func TestMissingLabels(t *testing.T) {
 			}
 			g := nn.NewGraph(1)
 			chance := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{Act: nn.Sigmoid})
-			_, err := train.Check(t.Context(), train.Job{Loss: nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("y", 1))), Rule: optimizer.SGD{LR: 0.1},
-				Files: train.Files{HeldOut: -1, Paths: []string{file},
-					Format: c.of([]dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y"), Missing: own}})}})
-			if want := "field y: want a number, or a Missing to take for one"; own == "" && (err == nil || !strings.Contains(err.Error(), want)) || own != "" && err != nil {
-				t.Errorf("%s, Missing %q: %v", name, own, err)
+			loss, format := nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("y", 1))), c.of([]dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y"), Missing: own}})
+			check := func() error {
+				_, err := train.Check(t.Context(), train.Job{Loss: loss, Rule: optimizer.SGD{LR: 0.1}, Files: train.Files{HeldOut: -1, Paths: []string{file}, Format: format}})
+				return err
+			}
+			eval := func() error {
+				_, err := train.Examination{Loss: loss, Format: format, Paths: []string{file}}.Run(t.Context())
+				return err
+			}
+			for _, call := range []func() error{check, eval} {
+				err := call()
+				if want := "field y: want a number, or a Missing of its column to take for one"; own == "" && (err == nil || !strings.Contains(err.Error(), want)) || own != "" && err != nil {
+					t.Errorf("%s, Missing %q: %v", name, own, err)
+				}
 			}
 		}
 	}
