@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -31,6 +30,7 @@ type Finding = check.Finding
 // Check returns an error if the job would be refused at the start; problems that would end it later are Findings that
 // Fail.
 func Check(ctx context.Context, j Job) (*Report, error) {
+	ofFiles := j.Data == nil
 	s, err := j.check()
 	if err != nil {
 		return nil, err
@@ -56,35 +56,29 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := check.Look(ctx, check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
-		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
-		Places: places(j.Files.Format)})
+	of := check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test, First: first,
+		Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
+		Places: places(j.Files.Format)}
+	if f := j.Files; ofFiles {
+		of.Random = test != nil && len(f.Test) == 0 && !f.Last && f.LastBy+f.GroupBy == ""
+		if of.Fields, of.Texts, err = j.texts(); err != nil {
+			return nil, err
+		}
+	}
+	report, err := check.Look(ctx, of)
 	if err == nil {
 		traffic(report, f)
 	}
 	return report, err
 }
 
-// places are the sources of the values in a row, by column, for a format that reads fields.
-func places(f dataset.Format) map[string][]check.Place {
-	var schema []dataset.CSVColumn
-	var derived []dataset.Derived
-	switch f := f.(type) {
-	case dataset.CSV:
-		schema, derived = f.Schema, f.Derived
-	case dataset.JSONLines:
-		schema, derived = f.Schema, f.Derived
-	}
-	all := map[string][]check.Place{}
-	for _, c := range schema {
-		fields := c.Fields
-		if fields == nil {
-			fields = []string{c.Name}
-		}
+// places are the fields of the values in a row, by column, for a format that reads fields.
+func places(f dataset.Format) map[string][]string {
+	all := map[string][]string{}
+	for _, c := range lined(f).Schema {
+		fields := fieldsOf(c)
 		for i := range c.Width() {
-			name := fields[i*len(fields)/c.Width()]
-			of := slices.IndexFunc(derived, func(d dataset.Derived) bool { return d.Name == name })
-			all[c.Name] = append(all[c.Name], check.Place{Field: name, Derived: of >= 0})
+			all[c.Name] = append(all[c.Name], fields[i*len(fields)/c.Width()])
 		}
 	}
 	return all

@@ -239,6 +239,7 @@ func TestCheckOfOtherFeeds(t *testing.T) {
 		want string
 	}{
 		"in memory":                 {dataset.FromStructs(rows), "of several labels none"},
+		"without labels":            {dataset.FromStructs(rows), "nothing to look at"},
 		"once":                      {dataset.FromReader(strings.NewReader(text), "rows", dataset.LibSVM{}), "can be read once only"},
 		"logits near 0, no chances": {dataset.FromStructs(rows), "loss"},
 	} {
@@ -249,6 +250,8 @@ func TestCheckOfOtherFeeds(t *testing.T) {
 			case "logits near 0, no chances":
 				x := nn.EmbeddingPool(g.Slot("words"), nn.PoolSum, nn.EmbeddingOptions{Dim: 1, Init: optimizer.Uniform{Low: 0, High: 1e-7}})
 				loss = nn.Mean(nn.BinaryCrossEntropyWithLogits(x, g.Input("sold", 1)))
+			case "without labels":
+				loss = nn.Mean(nn.Square(nn.EmbeddingPool(g.Slot("words"), nn.PoolSum, nn.EmbeddingOptions{Dim: 1})))
 			case "once":
 				x := nn.EmbeddingPoolWeighted(g.Slot("ids"), g.SlotValues("values"), nn.PoolSum, nn.EmbeddingOptions{Dim: 1})
 				loss = nn.Mean(nn.SquareError(x, g.Input("label", 1)))
@@ -275,7 +278,7 @@ func TestCheckOfDerivedFields(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("at,price,user,late\n")
 	r := rand.New(rand.NewPCG(1, 1))
-	for i := range 600 {
+	for _, i := range r.Perm(600) {
 		at := time.Date(2024, 1, 1, i, 0, 0, 0, time.UTC)
 		fmt.Fprintf(&text, "%s,%d,u,%d\n", at.Format(time.DateTime), r.IntN(100), r.IntN(2))
 	}
@@ -289,7 +292,7 @@ func TestCheckOfDerivedFields(t *testing.T) {
 	}{
 		"right":             {func(*train.Files, []dataset.Derived) {}, ""},
 		"right, by time":    {func(f *train.Files, _ []dataset.Derived) { f.LastBy = "when" }, ""},
-		"one bucket":        {func(_ *train.Files, d []dataset.Derived) { d[2].Buckets = []float64{-1, 100} }, `field "dear" of feed "C" is made of others, and the same in every row: other Buckets`},
+		"one bucket":        {func(_ *train.Files, d []dataset.Derived) { d[2].Buckets = []float64{-1, 100} }, `all rows have one value of field "dear": is it the right field? It says nothing; a derived one may need other Buckets`},
 		"unseen ids":        {func(f *train.Files, d []dataset.Derived) { f.LastBy, d[1].Part = "when", dataset.YearDay }, `field "part" of feed "C" in test rows has ids that no row to train on has, in 100 % of them`},
 		"no time":           {func(_ *train.Files, d []dataset.Derived) { d[0].Layout = time.RFC3339 }, `field at: want a time such as "2006-01-02T15:04:05Z07:00", to make "hour" of it`},
 		"one group":         {func(f *train.Files, _ []dataset.Derived) { f.GroupBy = "user" }, `the column "user" has too few values`},

@@ -21,7 +21,7 @@ var house = map[string][]string{
 	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
-	"internal/starter":          {"internal/derived"},
+	"internal/starter":          {"internal/derived", "internal/written"},
 	"internal/stranger":         {"internal/wire", "transport", "transport/codec"},
 
 	"internal/table":      {"internal/count", "internal/kernels", "internal/rules", "optimizer"},
@@ -73,7 +73,7 @@ var house = map[string][]string{
 	"fleet/paddle":                 {"dataset", "fleet", "fleet/stats", "strategy"},
 	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/internal/led", "fleet/stats", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/awake", "internal/checkpoint", "internal/epoch", "internal/files", "internal/mistyped", "internal/mode", "internal/observe", "internal/rules", "internal/runs", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
-	"fleet/train/internal/check":   {"dataset", "internal/rules", "nn", "optimizer", "optimizer/local"},
+	"fleet/train/internal/check":   {"dataset", "internal/rules", "internal/written", "nn", "optimizer", "optimizer/local"},
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
 	"fleet/reader":                 {"internal/peer", "internal/wire", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},

@@ -4,33 +4,20 @@ import (
 	"maps"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/written"
 )
-
-// layouts are the layouts of dates. A date that fits several, such as 01/02/2006, has the first of these.
-var layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 15:04", "2006-01-02T15:04:05",
-	"2006-01-02T15:04", "2006/01/02", "2006/01/02 15:04:05", "01/02/2006", "01/02/2006 15:04", "02/01/2006",
-	"02/01/2006 15:04", "02.01.2006", "02.01.2006 15:04", "1/2/2006", "1/2/2006 15:04", "1/2/2006 3:04 PM", "2/1/2006",
-	"2/1/2006 15:04", "2.1.2006", "2.1.2006 15:04", "2 Jan 2006", "2-Jan-2006", "Jan 2, 2006", "January 2, 2006"}
 
 // seeDate counts a value that is not a number as a date if it fits one of the layouts that all values before it fit.
 func (f *field) seeDate(text string) {
-	fits := func(layout string) bool {
-		if len(text) < len("1/2/2006") { // the shortest date
-			return false
-		}
-		_, err := time.Parse(layout, text)
-		return err == nil
-	}
-	if slices.ContainsFunc(layouts, fits) {
+	if _, layout := written.Date(text); layout != "" {
 		f.dates++
 	}
 	if f.layouts == nil {
-		f.layouts = slices.Clone(layouts)
+		f.layouts = slices.Clone(written.Layouts)
 	}
-	f.layouts = slices.DeleteFunc(f.layouts, func(layout string) bool { return !fits(layout) })
+	f.layouts = slices.DeleteFunc(f.layouts, func(layout string) bool { return !written.Is(text, layout) })
 }
 
 // named matches names of fields whose numbers are times.

@@ -19,8 +19,12 @@ type Job struct {
 	First       *dataset.Dataset // the rows of the first epoch, in their order
 	Batch       int
 	Tolerates   bool // it skips gradients that are not finite
-	// Places are the sources of the values in a row of each feed, if the format has them.
-	Places map[string][]Place
+	// Fields are the fields of the files, whose texts have numbers in Texts.
+	Fields []Field
+	Texts  *dataset.Dataset
+	Random bool // test rows are random ones of the files
+	// Places are the fields of the values in a row of each feed, if the format has them.
+	Places map[string][]string
 }
 
 // Finding is a problem that a person should look at before the job trains.
@@ -50,6 +54,8 @@ type Report struct {
 	Pushed, Pulled float64
 
 	rows, tested readings // contents of the feeds
+	texts        []*texts // of the files
+	same         []string // feeds of fields that are the same in every row
 	graph        graph
 	labels       [][2]float64 // the least and the largest of each step
 	before, then Spread       // of predictions before the first step and after the last
@@ -110,6 +116,12 @@ func (r *Report) read(ctx context.Context, j Job) (err error) {
 		r.TestRows = r.tested.count
 	}
 	r.Feeds = describe(r.rows, r.tested, r.graph)
+	if r.texts, err = readTexts(ctx, j); err != nil {
+		return err
+	}
+	for i, f := range r.Feeds {
+		r.Feeds[i].Missing = max(f.Missing, missing(r.texts, f.Name))
+	}
 	return nil
 }
 

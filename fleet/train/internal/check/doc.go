@@ -6,6 +6,8 @@
 //	graph.go     what the graph shows: labels, tables and their feeds, feeds that reach a layer unscaled
 //	rows.go      one pass over rows
 //	feeds.go     the contents of each feed
+//	values.go    numbers that lie apart
+//	texts.go     the texts of the files, before anything is made of them
 //	places.go    the contents of each value of a row
 //	watch.go     a trainer between the graph and its tables, which measures every gradient
 //	steps.go     some steps of training, and predictions before and after

@@ -1,7 +1,6 @@
 package check
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -13,7 +12,7 @@ type Feed struct {
 	Label bool   // the loss compares predictions with it
 	// Mean, Deviation, Least and Most are for numbers, not for ids.
 	Mean, Deviation, Least, Most float64
-	Missing                      float64 // the share of numbers that are NaN or infinite
+	Missing                      float64 // the share of values that files lack, or of numbers that are not finite
 	Distinct                     int     // number of distinct values
 	Many                         bool    // there are more than Distinct
 	Commonest, Share             float64 // the commonest value, and its share; 0 if Many
@@ -26,9 +25,10 @@ const (
 	manyIDs     = 2_000_000
 )
 
-// column is one number of each row: its sums, and some of the numbers with their rows' labels.
+// column is one number of each row: its sums, its ends, and some of the numbers with their rows' labels.
 type column struct {
 	n, sum, squares float64
+	least, most     float64
 	pairs           []pair
 }
 
@@ -43,6 +43,10 @@ const (
 
 func (c *column) add(x, label float32, keeps int) {
 	v := float64(x)
+	if c.n == 0 {
+		c.least, c.most = v, v
+	}
+	c.least, c.most = min(c.least, v), max(c.most, v)
 	c.n, c.sum, c.squares = c.n+1, c.sum+v, c.squares+v*v
 	if len(c.pairs) < keeps {
 		c.pairs = append(c.pairs, pair{x, label})
@@ -51,7 +55,7 @@ func (c *column) add(x, label float32, keeps int) {
 
 // parts is how well the number alone separates rows with label 1 from rows with 0: an AUC, from .5 to 1.
 func (c *column) parts() float64 {
-	slices.SortFunc(c.pairs, func(a, b pair) int { return cmp.Compare(a.x, b.x) })
+	c.sorted()
 	var zeros, ones, wins float64
 	for i := 0; i < len(c.pairs); {
 		var zero, one float64 // of one value
@@ -76,14 +80,13 @@ type tally struct {
 
 // reading is the contents of one feed.
 type reading struct {
-	ids, slot   bool
-	columns     []column // of numbers
-	missing     int
-	least, most float64
-	values      map[uint64]tally // ids, or the bits of numbers
-	many        bool             // more than are counted
-	row         int              // the current row
-	spots       []spot           // by place in a row, for a feed with the same number of values in each
+	ids, slot bool
+	columns   []column // of numbers
+	missing   int
+	values    map[uint64]tally // ids, or the bits of numbers
+	many      bool             // more than are counted
+	row       int              // the current row
+	spots     []spot           // by place in a row, for a feed with the same number of values in each
 	// the smallest value, the largest, and one that is not finite; its row is −1 if there is none
 	edges [3]edge
 }
@@ -116,7 +119,7 @@ func (f *reading) id(id uint64, label float64) uint64 {
 }
 
 func newReading(ids, slot bool, width int) *reading {
-	f := &reading{ids: ids, slot: slot, least: math.Inf(1), most: math.Inf(-1), values: map[uint64]tally{},
+	f := &reading{ids: ids, slot: slot, values: map[uint64]tally{},
 		edges: [3]edge{{math.Inf(1), -1}, {math.Inf(-1), -1}, {0, -1}}}
 	if !ids {
 		f.columns = make([]column, width)
@@ -133,7 +136,6 @@ func (f *reading) number(x float32, col int, label float64) {
 	}
 	f.reaches(float64(x))
 	f.columns[col].add(x, float32(label), min(paired, pairedInAll/len(f.columns)))
-	f.least, f.most = min(f.least, float64(x)), max(f.most, float64(x))
 	if f.many {
 		return
 	}
@@ -154,6 +156,9 @@ func (f *reading) known() (n float64) {
 	}
 	return n
 }
+
+// lacking is the share of numbers that are NaN or infinite.
+func (f *reading) lacking() float64 { return float64(f.missing) / max(f.known()+float64(f.missing), 1) }
 
 // moments are the mean and the deviation of all numbers.
 func (f *reading) moments() (mean, deviation float64) {
@@ -252,9 +257,9 @@ func describe(rows, tested readings, g graph) (feeds []Feed) {
 				d.Unseen = f.unseen(t)
 			}
 		}
-		if n := f.known(); !f.ids {
+		if !f.ids {
 			d.Mean, d.Deviation = f.moments()
-			d.Least, d.Most, d.Missing = f.least, f.most, float64(f.missing)/max(n+float64(f.missing), 1)
+			d.Least, d.Most, d.Missing = f.edges[0].value, f.edges[1].value, f.lacking()
 		}
 		feeds = append(feeds, d)
 	}

@@ -13,7 +13,9 @@ import (
 
 // conclude adds the findings to the report.
 func (r *Report) conclude(j Job) {
+	r.textual(j)
 	for _, f := range r.Feeds {
+		r.values(j, f)
 		r.feed(f)
 		r.placed(j, f)
 	}
@@ -39,8 +41,9 @@ func (r *Report) feed(f Feed) {
 	layer, raw := r.graph.raw[f.Name]
 	size := max(math.Abs(f.Mean), f.Deviation)
 	switch {
-	case f.Missing > 0:
-		r.find(fmt.Sprintf("feed %q has no number in %s of its places (NaN, or infinite)", f.Name, percent(f.Missing)),
+	case seen.missing > 0:
+		r.find(fmt.Sprintf("feed %q has no number in %s of its places (NaN, or infinite)", f.Name,
+			percent(seen.lacking())),
 			"give its column a Missing value, or leave these rows out: what they teach is not finite")
 	case f.Label && seen.constant():
 		r.find(fmt.Sprintf("every row has the label %q %v", f.Name, seen.only()),
@@ -49,6 +52,7 @@ func (r *Report) feed(f Feed) {
 		r.find(fmt.Sprintf("label %q is %.4g ± %.4g, and predictions begin near 0", f.Name, f.Mean, f.Deviation),
 			"train on a smaller number, such as its logarithm or thousands of it, and scale predictions back")
 	case f.Label:
+	case seen.constant() && slices.Contains(r.same, f.Name):
 	case seen.constant():
 		r.find(fmt.Sprintf("feed %q is the same in every row", f.Name), "is it the right column? It says nothing")
 	case r.classes() && seen.telling() >= 0:
@@ -63,6 +67,23 @@ func (r *Report) feed(f Feed) {
 		r.find(fmt.Sprintf("%s of feed %q in test rows are ids that no row to train on has", percent(f.Unseen), f.Name),
 			unseen)
 	}
+}
+
+// values checks a feed's values: numbers too far from the others, and codes, of which texts say more.
+func (r *Report) values(j Job, f Feed) {
+	seen := r.rows.feeds[f.Name]
+	var far, codes []string
+	for i := range seen.columns {
+		c := &seen.columns[i]
+		if x, is := c.absurd(); is {
+			far = append(far, fmt.Sprintf("%s (%.4g)", j.place(f.Name, i), x))
+		} else if x, share := code(c.values()); share > 0 && r.texts == nil {
+			codes = append(codes, fmt.Sprintf("%s (%v in %s of rows)", j.place(f.Name, i), x, percent(share)))
+		}
+	}
+	r.findIn(far, "a number lies a million deviations from the others of %s", "is it a number? Leave the row out, or "+
+		"bound its field (nn.Clip): means and averages are of it alone")
+	r.findIn(codes, "a number looks like the code of a missing one in %s", uncode)
 }
 
 // far reports whether predictions before the first step have another size than the label's numbers.
@@ -119,13 +140,34 @@ func (r *Report) apart(j Job) {
 		}
 	}
 	tested, distinct := len(r.tested.hashes), float64(len(r.rows.hashes))/float64(max(r.Rows, 1))
-	if tested >= 50 && distinct > 0.5 && float64(again) > 0.9*float64(tested) {
-		r.find(fmt.Sprintf("%s of the test rows are rows to train on", percent(float64(again)/float64(tested))),
-			"test on rows of another file, or on a share that is held out (Files.HeldOut)")
+	if share := float64(again) / float64(max(tested, 1)); tested >= enoughRows &&
+		(distinct > 0.5 && share > 0.9 || r.copied() && share > 0.5) {
+		r.find(fmt.Sprintf("%s of the test rows are rows to train on", percent(share)),
+			"test on rows of another file, or on a share that is held out (Files.HeldOut); if the file has rows "+
+				"several times, remove them, or keep those of one thing together (GroupBy)")
 	}
 	if label := r.labelFeed(r.tested); label != nil && label.constant() && !r.labelFeed(r.rows).constant() {
 		r.find("all test rows have one label", "an AUC of them does not exist: take more rows, or others")
 	}
+}
+
+// copied reports whether rows that come again are copies: hardly any has another label than the first time, as many of
+// those would that are alike by chance.
+func (r *Report) copied() bool {
+	if !r.classes() {
+		return false
+	}
+	several, mixed := 0.0, 0.0
+	for _, t := range r.rows.hashes {
+		if mean := t.label / float64(t.n); t.n > 1 {
+			several++
+			if mean > 0 && mean < 1 {
+				mixed++
+			}
+		}
+	}
+	ones := r.rarer()
+	return several >= enoughRows && 10*mixed < 2*ones*(1-ones)*several
 }
 
 func (r *Report) labelFeed(of readings) *reading {

@@ -2,19 +2,8 @@ package check
 
 import "fmt"
 
-// Place is a value of each row of a feed: its field, and whether it is derived from other fields.
-type Place struct {
-	Field   string
-	Derived bool
-}
-
-// spot is the contents of a feed at one place of each row, if all rows have the same number of values.
-type spot struct {
-	first    uint64
-	n        int
-	varies   bool
-	stranger int // ids that no training row has
-}
+// spot is the ids of a feed at one place of each row, if all rows have the same number of values.
+type spot struct{ n, stranger int } // stranger are those that no training row has
 
 // wide is the number of places of a feed that are checked individually.
 const wide = 1000
@@ -36,11 +25,7 @@ func (f *reading) at(place int, bits uint64, known *reading) {
 	if s == nil {
 		return
 	}
-	if s.n == 0 {
-		s.first = bits
-	}
 	s.n++
-	s.varies = s.varies || bits != s.first
 	if known != nil && f.ids {
 		if _, seen := known.values[bits]; !seen {
 			s.stranger++
@@ -48,27 +33,23 @@ func (f *reading) at(place int, bits uint64, known *reading) {
 	}
 }
 
-// placed checks the places of a feed individually: derived fields with a constant value, and ids that are new in test
-// rows at one place of many.
+// place names a value of a feed.
+func (j *Job) place(feed string, i int) string {
+	if fields := j.Places[feed]; i < len(fields) {
+		return fmt.Sprintf("field %q of feed %q", fields[i], feed)
+	}
+	return fmt.Sprintf("value %d of feed %q", i+1, feed)
+}
+
+// placed checks the places of a feed individually, for ids that are new in test rows at one place of many.
 func (r *Report) placed(j Job, f Feed) {
-	seen, tested := r.rows.feeds[f.Name], r.tested.feeds[f.Name]
-	for i, s := range seen.spots {
-		name := fmt.Sprintf("value %d of feed %q", i+1, f.Name)
-		p := Place{}
-		if places := j.Places[f.Name]; i < len(places) {
-			p = places[i]
-			name = fmt.Sprintf("field %q of feed %q", p.Field, f.Name)
-		}
-		if p.Derived && !s.varies && s.n > 1 {
-			r.find(name+" is made of others, and the same in every row",
-				"other Buckets, or another Part: all rows are in one bucket, or alike in this part of their time")
-		}
-		if f.Kind != "id" || f.Label || f.Unseen > strange || f.Many || r.More || tested == nil ||
-			i >= len(tested.spots) {
-			continue
-		}
-		if t := tested.spots[i]; float64(t.stranger) > strange*float64(t.n) {
-			r.find(fmt.Sprintf("%s in test rows has ids that no row to train on has, in %s of them", name,
+	tested := r.tested.feeds[f.Name]
+	if f.Kind != "id" || f.Label || f.Unseen > strange || f.Many || r.More || tested == nil {
+		return
+	}
+	for i, t := range tested.spots {
+		if float64(t.stranger) > strange*float64(t.n) {
+			r.find(fmt.Sprintf("%s in test rows has ids that no row to train on has, in %s of them", j.place(f.Name, i),
 				percent(float64(t.stranger)/float64(t.n))), unseen)
 		}
 	}

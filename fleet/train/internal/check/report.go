@@ -78,7 +78,11 @@ func (f Feed) row(w io.Writer) {
 		if !f.Label {
 			unseen = percent(f.Unseen)
 		}
-		fmt.Fprintf(w, "%s\t%s\t\t\t\t\t\t%s\t%s\t%s\t\n", f.Name, kind, values, common, unseen)
+		missing := ""
+		if f.Missing > 0 {
+			missing = percent(f.Missing)
+		}
+		fmt.Fprintf(w, "%s\t%s\t\t\t\t\t%s\t%s\t%s\t%s\t\n", f.Name, kind, missing, values, common, unseen)
 		return
 	}
 	fmt.Fprintf(w, "%s\t%s\t%.4g\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\t\t\n", f.Name, kind, f.Mean, f.Deviation, f.Least,

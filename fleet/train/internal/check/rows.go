@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -14,13 +15,13 @@ import (
 type readings struct {
 	count  int
 	feeds  map[string]*reading
-	hashes map[uint64]struct{} // of rows
+	hashes map[uint64]tally    // of rows' inputs
 	known  map[string]*reading // of rows that were read before
 }
 
 // readFeeds reads the rows once. known is the contents of rows that were read before, to find values that are new.
 func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph, known map[string]*reading) (readings, error) {
-	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]struct{}{}, known: known}
+	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]tally{}, known: known}
 	for batch, err := range rows.Prefetch(2).BatchesContext(ctx, atOnce(rows)) {
 		if err == nil {
 			err = r.add(batch, g)
@@ -60,10 +61,19 @@ func (r *readings) add(batch dataset.Batch, g graph) error {
 			r.feeds[name] = newReading(!numbers, offsets != nil, width)
 		}
 		hashes = append(hashes, make([]uint64, max(0, len(begins)-1-len(hashes)))...)
-		r.feeds[name].add(t, begins, r.count, labels, hashes, r.known[name])
+		mixed := hashes
+		if slices.Contains(g.labels, name) { // rows with the same inputs are the same
+			mixed = make([]uint64, len(hashes))
+		}
+		r.feeds[name].add(t, begins, r.count, labels, mixed, r.known[name])
 	}
-	for _, h := range hashes {
-		r.hashes[h] = struct{}{}
+	for i, h := range hashes {
+		t := r.hashes[h]
+		t.n++
+		if labels != nil {
+			t.label += labels[i]
+		}
+		r.hashes[h] = t
 	}
 	r.count += len(hashes)
 	return nil

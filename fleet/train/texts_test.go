@@ -1,0 +1,199 @@
+package train_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+)
+
+// person is a row of people's file, as it is written.
+type person struct{ id, date, age, amount, city, y string }
+
+// people is a file of rows that are right; a test spoils them.
+func people(n int, spoil func(i int, p *person)) (rows []person) {
+	r := rand.New(rand.NewPCG(3, 3))
+	cities := []string{"Paris", "Rome", "Oslo", "Bern", "Wien"}
+	for i := range n {
+		age, amount, city := 18+r.IntN(63), math.Exp(6+.8*r.NormFloat64()), r.IntN(5)
+		z := float64(age-45)/12 + (amount-500)/600 + []float64{1, -1, 0, 0, 0}[city]
+		p := person{fmt.Sprint(100000 + i), fmt.Sprintf("2021-%02d-%02d", 1+r.IntN(12), 1+r.IntN(28)), fmt.Sprint(age),
+			fmt.Sprintf("%.2f", amount), cities[city], "0"}
+		if r.Float64() < 1/(1+math.Exp(-z)) {
+			p.y = "1"
+		}
+		spoil(i, &p)
+		rows = append(rows, p)
+	}
+	return rows
+}
+
+func csvOf(rows []person) string {
+	var text strings.Builder
+	text.WriteString("id,date,age,amount,city,y\n")
+	for _, p := range rows {
+		fmt.Fprintf(&text, "%s,%s,%s,%s,%s,%s\n", p.id, p.date, p.age, p.amount, p.city, p.y)
+	}
+	return text.String()
+}
+
+func jsonOf(rows []person) string {
+	var text strings.Builder
+	for _, p := range rows {
+		fmt.Fprintf(&text, `{"id":%q,"date":%q,"age":%q,"amount":%q,"city":%q,"y":%s}`+"\n", p.id, p.date, p.age, p.amount, p.city, p.y)
+	}
+	return text.String()
+}
+
+// TestCheckOfTexts: what a file says before anything is made of it: each fault is one finding, that names the field.
+func TestCheckOfTexts(t *testing.T) {
+	t.Parallel()
+	every := func(k int, set func(*person)) func(i int, p *person) {
+		return func(i int, p *person) {
+			if i%k == 0 {
+				set(p)
+			}
+		}
+	}
+	dated := func(i int, p *person) { p.date = fmt.Sprintf("2021-%02d-%02d", 1+i/200, 1+i%200/8) }
+	for name, c := range map[string]struct {
+		spoil func(i int, p *person)
+		job   func(s []dataset.CSVColumn, f *train.Files)
+		want  string // "" where nothing is wrong
+	}{
+		"right":                       {},
+		"right, by day of the week":   {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} }},
+		"right, one row was mistyped": {spoil: every(1999, func(p *person) { p.city = "paris" })},
+		"always missing":              {spoil: every(1, func(p *person) { p.amount = "" }), want: `no row has a value of field "amount"`},
+		"always a text for missing":   {spoil: every(1, func(p *person) { p.age = "NA" }), want: `no row has a value of field "age"`},
+		"constant":                    {spoil: every(1, func(p *person) { p.amount = "7" }), want: `all rows have one value of field "amount"`},
+		"a feed that is constant":     {spoil: every(1, func(p *person) { p.city = "Rome" }), want: `all rows have one value of field "city"`},
+		"an id of its own":            {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"id"} }, want: `nearly every row has an id of its own in field "id" (100 % of its rows)`},
+		"a number as id":              {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"amount"} }, want: `nearly every row has an id of its own in field "amount" (9`},
+		"a date as id":                {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"date"} }, want: `the ids of field "date" are dates`},
+		"an absurd number": {spoil: func(i int, p *person) {
+			if i == 5 {
+				p.age = "12345678901234567890"
+			}
+		}, want: `of field "age" of feed "numbers" (1.235e+19)`},
+		"an absurd number, scaled": {spoil: func(i int, p *person) {
+			if i == 5 {
+				p.age = "-1e30"
+			}
+		},
+			job: func(s []dataset.CSVColumn, _ *train.Files) {
+				s[0].Scale = []dataset.Scaling{{Mean: 45, Std: 12}}
+			}, want: `of field "age" of feed "numbers" (-8.333e+28)`},
+		"-999":  {spoil: every(7, func(p *person) { p.amount = "-999" }), want: `the code of a missing one in field "amount" (-999 in 14.3 % of rows)`},
+		"nines": {spoil: every(7, func(p *person) { p.amount = "99999999.0" }), want: `field "amount" (9.9999999e+07 in 14.3 % of rows)`},
+		"999 of ages, scaled": {spoil: every(7, func(p *person) { p.age = "999" }),
+			job: func(s []dataset.CSVColumn, _ *train.Files) {
+				s[0].Scale = []dataset.Scaling{{Mean: 45, Std: 12}}
+			}, want: `field "age" (999 in 14.3 % of rows)`},
+		"case":   {spoil: every(3, func(p *person) { p.city = strings.ToUpper(p.city) }), want: `are other ids in field "city" ("`},
+		"blanks": {spoil: every(3, func(p *person) { p.city += " " }), want: `are other ids in field "city" ("`},
+		"CSV alone: right, blanks that are trimmed": {spoil: every(3, func(p *person) { p.city += " " }), job: func(_ []dataset.CSVColumn, f *train.Files) {
+			if format, is := f.Format.(dataset.CSV); is {
+				format.Trim = true
+				f.Format = format
+			}
+		}},
+		"points": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] }, want: `are other ids in field "city" ("`},
+		"right, points of numbers": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] },
+			job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].HashNumbers = true }},
+		"by date, latest first": {spoil: func(i int, p *person) { dated(1999-i, p) }, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} }, want: `rows come in the order of field "date", and test rows are random ones`},
+		"by date": {spoil: dated, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} },
+			want: `rows come in the order of field "date", and test rows are random ones`},
+		"right, by date, tested on the last": {spoil: dated, job: func(s []dataset.CSVColumn, f *train.Files) { s[1].Fields, f.Last = []string{"weekday"}, true }},
+	} {
+		if c.spoil == nil {
+			c.spoil = func(int, *person) {}
+		}
+		kinds := []string{"CSV", "JSONLines"}
+		if strings.HasPrefix(name, "CSV alone") {
+			kinds = kinds[:1]
+		}
+		for _, kind := range kinds {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				t.Parallel()
+				report := lookAtPeople(t, kind, people(2000, c.spoil), c.job)
+				if said := report.String(); c.want == "" && len(report.Findings) > 0 || c.want != "" && len(report.Findings) != 1 || !strings.Contains(said, c.want) {
+					t.Errorf("wanted %q:\n%v", c.want, said)
+				}
+			})
+		}
+	}
+}
+
+// lookAtPeople checks a job of people, in a file of a format.
+func lookAtPeople(t *testing.T, kind string, rows []person, spoil func(s []dataset.CSVColumn, f *train.Files)) *train.Report {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "rows")
+	schema := []dataset.CSVColumn{{Column: dataset.Floats("numbers", 2), Fields: []string{"age", "amount"}, Missing: "0"},
+		{Column: dataset.Ints("names"), Fields: []string{"city"}, Hash: 1000}, {Column: dataset.Floats("y")}}
+	derived := []dataset.Derived{{Name: "weekday", From: []string{"date"}, Part: dataset.Weekday, Layout: "2006-01-02"}}
+	text, f := csvOf(rows), train.Files{Paths: []string{file}, Format: dataset.CSV{Schema: schema, Derived: derived, NA: "NA"}}
+	if kind == "JSONLines" {
+		text, f.Format = jsonOf(rows), dataset.JSONLines{Schema: schema, Derived: derived, NAs: []string{"NA"}}
+	}
+	if spoil != nil {
+		spoil(schema, &f)
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	g := nn.NewGraph(1)
+	x := nn.Concat(nn.BatchNorm(g.Input("numbers", 2), nn.NormOptions{}), nn.Embedding(g.IDs("names", 1), nn.EmbeddingOptions{Dim: 4}))
+	chance := nn.Linear(nn.Linear(x, 16, nn.LinearOptions{Act: nn.ReLU}), 1, nn.LinearOptions{Act: nn.Sigmoid})
+	report, err := train.Check(t.Context(), train.Job{Loss: nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("y", 1))), Outputs: []*nn.Node{chance},
+		Rule: optimizer.Adam{LR: 1e-3}, Files: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report
+}
+
+// TestCheckOfMissing: the table has the file's own share, whatever a Missing makes of it.
+func TestCheckOfMissing(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"CSV", "JSONLines"} {
+		report := lookAtPeople(t, kind, people(2000, func(i int, p *person) {
+			if i%8 == 0 {
+				p.amount = "NA"
+			}
+			if i%4 == 0 {
+				p.city = ""
+			}
+		}), nil)
+		for _, f := range report.Feeds {
+			if want := map[string]float64{"numbers": 0.0625, "names": 0.25}[f.Name]; f.Missing != want {
+				t.Errorf("%s: %s: %v is missing, want %v", kind, f.Name, f.Missing, want)
+			}
+		}
+		if len(report.Findings) > 0 {
+			t.Error(report)
+		}
+	}
+}
+
+// TestCheckOfCopies: test rows that are copies of rows to train on are named, though each is in the file ten times; rows of few values are
+// not, whose inputs come again.
+func TestCheckOfCopies(t *testing.T) {
+	t.Parallel()
+	rows := people(2000, func(int, *person) {})
+	alike := people(4000, func(i int, p *person) { p.age, p.amount = fmt.Sprint(i%7), fmt.Sprint(i%11) })
+	for want, of := range map[string][]person{"of the test rows are rows to train on": slices.Repeat(rows, 10), "nothing to look at": alike} {
+		if said := lookAtPeople(t, "CSV", of, nil).String(); !strings.Contains(said, want) {
+			t.Errorf("wanted %q:\n%v", want, said)
+		}
+	}
+}
