@@ -174,7 +174,7 @@ package nn
 //	errors.go         MAE, MSE, RMSE
 //	measure.go        metrics that are formulas of sums, and weights in all
 //	measurecounts.go  an example's contribution to the sums, and the values of the sums
-//	given.go          nodes as they would be with other predictions
+//	given.go          nodes as they would be with other predictions, and copies
 //
 // Saved models:
 //

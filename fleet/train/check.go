@@ -52,13 +52,10 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 		rows = -1
 	}
 	j.fit(fitting(rows), test != nil)
-	first, err := (&shares{job: &j, train: train}).of(0)
+	of, err := j.looked(s, train, test)
 	if err != nil {
 		return nil, err
 	}
-	of := check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test, First: first,
-		Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
-		Places: places(j.Files.Format)}
 	if f := j.Files; ofFiles {
 		of.Random = test != nil && len(f.Test) == 0 && !f.Last && f.LastBy+f.GroupBy == ""
 		if of.Fields, of.Texts, err = j.texts(); err != nil {
@@ -70,6 +67,14 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 		traffic(report, f)
 	}
 	return report, err
+}
+
+// looked is the job as package check takes it.
+func (j *Job) looked(s strategy.Strategy, train, test *dataset.Dataset) (check.Job, error) {
+	first, err := (&shares{job: j, train: train}).of(0)
+	return check.Job{Loss: j.Loss, Outputs: j.Outputs, Metrics: j.Metrics, Rule: j.Rule, Train: train, Test: test,
+		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
+		Places: places(j.Files.Format)}, err
 }
 
 // places are the fields of the values in a row, by column, for a format that reads fields.

@@ -202,9 +202,21 @@ func (e Evaluation) noBetter() bool {
 // few is a number of steps in which most models learn little.
 const few = 1000
 
-// warnUseless warns if the model that the job leaves is no better than the constant, with the likeliest cause.
+// warnUseless warns if the model that the job leaves is no better than the constant, with the likeliest cause, or too
+// good to be true.
 func (r *Run) warnUseless() {
 	e := r.leaves()
+	many := r.tests.rows != nil
+	if many {
+		n, known := r.tests.rows.Len()
+		many = n >= few/10 || !known
+	}
+	for _, m := range r.Job.Metrics {
+		if many && m.Op() == "auc" && e.Value(m) == 1 {
+			slog.Warn("train: a metric says that no test row is predicted wrong", "metric", m.Label(), "do", "look "+
+				"for inputs that are made from the label, and for test rows that are trained on: -check does")
+		}
+	}
 	if !e.noBetter() {
 		return
 	}

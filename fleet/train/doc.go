@@ -138,6 +138,7 @@ package train
 //	files.go     rows in files
 //	main.go      a whole program
 //	check.go     -check: a job before it trains
+//	look.go      what it would find, before a program's job trains
 //	texts.go     the texts of its files, for -check
 //	apply.go     -predict and -eval: a model on other rows
 //	examine.go   how well a model predicts rows

@@ -57,7 +57,8 @@ type Job struct {
 	// Stdout is the destination of progress and results; nil means os.Stdout.
 	Stdout io.Writer
 
-	anew func() (Job, error) // makes the program's job once more; nil if the program has not said how
+	anew  func() (Job, error) // makes the program's job once more; nil if the program has not said how
+	looks bool                // at its rows, before it trains
 }
 
 // Result is the result of a job on a worker; on a server it is zero.

@@ -160,7 +160,7 @@ func play(ctx context.Context, o *Options, job func() (Job, error)) error {
 		if err != nil {
 			return err
 		}
-		j.anew = job
+		j.anew, j.looks = job, !o.unlooked && back == nil
 		f, err := fleet.New(ctx, who, of)
 		if err != nil {
 			return err

@@ -39,6 +39,8 @@ import (
 //	-checkpoint_every  time between two checkpoints, 1m by default
 //	-check             examine the job and its rows, try some steps in this process, list likely mistakes, and exit: see
 //	                   [Check]
+//	-nocheck           do not look before training: else the first second goes into warnings of what -check would find in
+//	                   up to 100,000 rows that are in memory, of at most a million, and in some steps on a copy
 //	-predict, -eval    apply the model in -out, or in -load, to rows in files, in this process: write its outputs, a line
 //	                   for each row, or report how good it is: see [Examination]
 //	-by, -importance   with -eval: also by the values of a field; also the importance of each field
@@ -85,7 +87,7 @@ type Options struct {
 	journal                          string
 	placement, codec, payload, amend string
 	kSteps, goBack                   int
-	look                             bool      // examine the job, and do not train
+	look, unlooked                   bool      // examine the job, and do not train; train, and do not look before
 	predict, eval, by                string    // files, instead of training, and a field of them
 	importance                       bool      // with eval: of fields
 	predictions                      io.Writer // output of predict; nil means os.Stdout
@@ -178,6 +180,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 		"checkpoint, before it exits with status 75; needs -checkpoint")
 	fs.BoolVar(&c.look, "check", false, "examine the job and its rows, try some steps, list likely mistakes, and "+
 		"exit; the status is 1 if training would fail")
+	fs.BoolVar(&c.unlooked, "nocheck", false, "do not look for mistakes in up to 100,000 rows in memory, and in some "+
+		"steps, in the second before training")
 	fs.StringVar(&c.predict, "predict", "", "file, pattern or directory of rows: write the predictions of the saved "+
 		"model (-load, or below -out) for each, and exit")
 	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: report the loss, metrics, calibration "+
@@ -214,6 +218,8 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
 	case c.look && c.predict+c.eval != "" || c.predict != "" && c.eval != "":
 		return errors.New("train: -check, -predict and -eval each end the program: name one of them")
+	case c.look && c.unlooked:
+		return errors.New("train: -check examines the job, and -nocheck says not to: leave one of them out")
 	case c.eval == "" && (c.by != "" || c.importance):
 		return errors.New("train: -by and -importance are of what -eval says: name rows with -eval")
 	case c.Patience < 0:

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
@@ -257,7 +258,7 @@ func TestEveryFlagActs(t *testing.T) {
 			return l.strategy.Recovery.Journal == strategy.JournalProcess && l.strategy.Recovery.JournalDir == dir+"/journal"
 		}},
 	}
-	shown := map[string]bool{"check": true, "predict": true, "eval": true, "by": true, "importance": true} // in place of a job: TestCheckFlag, TestSavedModelOnFiles, TestExamination
+	shown := map[string]bool{"check": true, "nocheck": true, "predict": true, "eval": true, "by": true, "importance": true} // in place of a job, or before it: TestCheckFlag, TestNoCheckFlag, TestSavedModelOnFiles, TestExamination
 	for _, e := range effects {
 		shown[e.name] = true
 		if l := learn(t, strings.Fields(e.args)...); !e.acts(l) {
@@ -343,6 +344,34 @@ func TestCheckFlag(t *testing.T) {
 		if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 			t.Errorf("it has written %v, %v", left, err)
 		}
+	}
+}
+
+// TestNoCheckFlag: a program looks at its rows before it trains, unless it is not to.
+func TestNoCheckFlag(t *testing.T) {
+	// Serial: it reads the log.
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	for flag, looks := range map[string]bool{"-epochs=1": true, "-nocheck": false} {
+		var log bytes.Buffer
+		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+		o, err := parsed(flag, "-mode=sync")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = start(&o, nil, func() (Job, error) {
+			g := nn.NewGraph(1)
+			rows := dataset.FromColumns(dataset.FloatValues("x", []float32{1, 1, 1}, 1), dataset.FloatValues("y", []float32{0, 1, 0}, 1))
+			return Job{Options: o, Stdout: io.Discard, Rule: optimizer.SGD{LR: 0.1},
+				Loss: nn.Mean(nn.SquareError(nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{}), g.Input("y", 1))),
+				Data: func(context.Context) (*dataset.Dataset, *dataset.Dataset, error) { return rows, nil, nil }}, nil
+		})
+		if said := strings.Contains(log.String(), `feed \"x\" is the same in every row`); err != nil || said != looks {
+			t.Errorf("%s: error %v, it said\n%s", flag, err, &log)
+		}
+	}
+	if _, err := parsed("-check", "-nocheck"); err == nil || !strings.Contains(err.Error(), "-nocheck") {
+		t.Errorf("-check and -nocheck: %v", err)
 	}
 }
 

@@ -98,7 +98,11 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if err := r.record(r.Epoch); err != nil {
 		return err
 	}
-	r.sayWhere(stopped)
+	if r.sayWhere(stopped); !stopped {
+		if err := r.look(ctx); err != nil {
+			return err
+		}
+	}
 	if err := r.tellRate(ctx); err != nil {
 		return err
 	}

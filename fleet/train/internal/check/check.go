@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,13 @@ import (
 type Job struct {
 	Loss        *nn.Node
 	Outputs     []*nn.Node
+	Metrics     []*nn.Node
 	Rule        optimizer.Rule
 	Train, Test *dataset.Dataset
-	First       *dataset.Dataset // the rows of the first epoch, in their order
+	First       *dataset.Dataset // the rows of the first epoch, in their order; nil tries no steps
 	Batch       int
+	Most        int  // rows to look at; 0 means a million
+	Brief       bool // it is a look before training, which warns of its batch itself
 	Tolerates   bool // it skips gradients that are not finite
 	// Fields are the fields of the files, whose texts have numbers in Texts.
 	Fields []Field
@@ -86,6 +90,10 @@ func Look(ctx context.Context, j Job) (*Report, error) {
 		r.fails("the rows can't be read", err)
 		return r, context.Cause(ctx)
 	}
+	if j.First == nil {
+		r.conclude(j)
+		return r, nil
+	}
 	if err := r.try(ctx, j); errors.Is(err, dataset.ErrOnePass) {
 		r.Once = true
 	} else if err != nil {
@@ -100,17 +108,17 @@ const atMost = 1_000_000
 
 // read reads rows and test rows.
 func (r *Report) read(ctx context.Context, j Job) (err error) {
-	if r.rows, err = readFeeds(ctx, some(j.Train), r.graph, nil); err != nil {
+	if r.rows, err = readFeeds(ctx, j.some(j.Train), r.graph, nil); err != nil {
 		return err
 	}
 	if r.Rows = r.rows.count; r.Rows == 0 {
 		return errors.New("none to train on")
 	}
 	if n, known := j.Train.Len(); known {
-		r.StepsAnEpoch, r.More = (n+j.Batch-1)/j.Batch, n > atMost
+		r.StepsAnEpoch, r.More = (n+j.Batch-1)/j.Batch, n > j.most()
 	}
 	if j.Test != nil {
-		if r.tested, err = readFeeds(ctx, some(j.Test), r.graph, r.rows.feeds); err != nil {
+		if r.tested, err = readFeeds(ctx, j.some(j.Test), r.graph, r.rows.feeds); err != nil {
 			return err
 		}
 		r.TestRows = r.tested.count
@@ -125,10 +133,12 @@ func (r *Report) read(ctx context.Context, j Job) (err error) {
 	return nil
 }
 
-// some are the rows, or at most atMost of them, from all over the dataset if it is in memory.
-func some(rows *dataset.Dataset) *dataset.Dataset {
-	if n, known := rows.Len(); known && n > atMost {
-		return rows.Shuffle(0).Take(atMost).MayBeEmpty()
+func (j *Job) most() int { return cmp.Or(j.Most, atMost) }
+
+// some are the rows, or as many as are looked at, from all over the dataset if it is in memory.
+func (j *Job) some(rows *dataset.Dataset) *dataset.Dataset {
+	if n, known := rows.Len(); known && n > j.most() {
+		rows = rows.Shuffle(0)
 	}
-	return rows.Take(atMost).MayBeEmpty()
+	return rows.Take(j.most()).MayBeEmpty()
 }

@@ -20,7 +20,7 @@ func (r *Report) conclude(j Job) {
 		r.placed(j, f)
 	}
 	r.apart(j)
-	r.serving()
+	r.serving(j)
 	r.tables(j)
 	if len(r.Losses) > 0 && len(r.Params) > 0 {
 		r.predictions()
@@ -123,7 +123,7 @@ func (r *Report) rarer() float64 {
 
 // apart checks the rows: against the batch size, their order, and the test rows.
 func (r *Report) apart(j Job) {
-	if r.StepsAnEpoch == 1 && r.Rows > 1 && j.Batch > r.Rows {
+	if r.StepsAnEpoch == 1 && r.Rows > 1 && j.Batch > r.Rows && !j.Brief {
 		r.find(fmt.Sprintf("a batch of %d is more than the %d rows, so that an epoch is one step", j.Batch, r.Rows),
 			"a smaller -batch")
 	}
@@ -154,7 +154,7 @@ func (r *Report) apart(j Job) {
 // copied reports whether rows that come again are copies: hardly any has another label than the first time, as many of
 // those would that are alike by chance.
 func (r *Report) copied() bool {
-	if !r.classes() {
+	if !r.classes() || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Do == leaks }) {
 		return false
 	}
 	several, mixed := 0.0, 0.0
@@ -177,8 +177,14 @@ func (r *Report) labelFeed(of readings) *reading {
 	return of.feeds[r.graph.labels[0]]
 }
 
-// serving checks what the saved model needs.
-func (r *Report) serving() {
+// serving checks what the saved model needs, and metrics that are right whatever it is.
+func (r *Report) serving(j Job) {
+	for _, m := range j.Metrics {
+		if of := m.Inputs(); strings.HasPrefix(m.Label(), "ndcg") && slices.Equal(of[0].Shape(), []int{-1, 1}) {
+			r.find(fmt.Sprintf("metric %v ranks the one item of a row, and is always 1", m),
+				"give it rows of several scores, [N C], or take an AUC")
+		}
+	}
 	for _, l := range r.graph.labels {
 		if r.graph.needed[l] {
 			r.find(fmt.Sprintf("Job.Outputs are computed from the label %q", l),
@@ -235,6 +241,9 @@ func fits(p *optimizer.Param, rule optimizer.Rule, ids []uint64) (n int) {
 func (r *Report) predictions() {
 	switch pred := r.graph.pred; {
 	case pred == nil:
+	case r.graph.loss == "softmax_with_cross_entropy" && pred.Op() == "softmax":
+		r.find(fmt.Sprintf("%v is probabilities, and %s makes some of them again", pred, r.graph.loss),
+			"give the loss what comes before Softmax, or take CrossEntropy")
 	case r.graph.loss == "binary_cross_entropy_with_logits" && pred.Op() == "sigmoid":
 		r.find(fmt.Sprintf("%v is a probability, and %s makes one of it again", pred, r.graph.loss),
 			"give the loss what comes before Sigmoid, or take BinaryCrossEntropy")

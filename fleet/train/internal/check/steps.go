@@ -82,7 +82,7 @@ func (r *Report) tryEdges(ctx context.Context, j Job, exe *nn.Executor) {
 				}
 				tried[row] = true
 				from := max(0, min(row, of.seen.count-several))
-				batch, err := some(of.rows).Skip(from).Take(several).MayBeEmpty().Batch(ctx)
+				batch, err := j.some(of.rows).Skip(from).Take(several).MayBeEmpty().Batch(ctx)
 				if errors.Is(err, dataset.ErrOnePass) {
 					break
 				}
@@ -101,6 +101,9 @@ func (r *Report) tryEdges(ctx context.Context, j Job, exe *nn.Executor) {
 // steps makes the first steps of the first epoch.
 func (r *Report) steps(ctx context.Context, j Job, exe *nn.Executor) error {
 	until := time.Now().Add(tryFor)
+	if end, brief := ctx.Deadline(); brief {
+		until = time.Now().Add(time.Until(end) / 2)
+	}
 	for batch, err := range j.First.BatchesContext(ctx, j.Batch) {
 		if err != nil {
 			return err
@@ -163,7 +166,7 @@ func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s Spread
 	if r.graph.pred == nil {
 		return s, nil
 	}
-	for batch, err := range some(j.Train).Take(scored).MayBeEmpty().BatchesContext(ctx, scored/4) {
+	for batch, err := range j.some(j.Train).Take(scored).MayBeEmpty().BatchesContext(ctx, scored/4) {
 		if err != nil {
 			return s, err
 		}

@@ -1,0 +1,62 @@
+package train
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/train/internal/check"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// Bounds of a look before training: its time, the rows of the job and those that are looked at, the numbers in these,
+// and the dense weights of the copy that makes steps.
+const (
+	lookFor              = time.Second
+	mostRows, mostLooked = 1_000_000, 100_000
+	mostNumbers          = 2_000_000
+	mostWeights          = 16_000_000
+)
+
+// look warns of what -check would find in rows that are in memory, and in some steps on a copy of the graph. It is
+// worker 0's, before the first step of a job.
+func (r *Run) look(ctx context.Context) error {
+	j := r.Job
+	rows, known := r.shares.train.Len()
+	again := r.shares.then != nil || r.Epoch > 0 || r.course.lone || r.Fleet.Position().Samples > 0
+	if !j.looks || r.Fleet.WorkerIndex() > 0 || again || !known || rows > mostRows {
+		return nil
+	}
+	s, err := j.check()
+	if err != nil {
+		return err
+	}
+	of, err := j.looked(s, r.shares.train, r.tests.rows)
+	if err != nil {
+		return err
+	}
+	width, weights := 1, 0
+	for _, c := range of.Train.Columns() {
+		width += c.Width()
+	}
+	for _, p := range j.Loss.Params() {
+		if !p.Embedding {
+			weights += p.Size()
+		}
+	}
+	if of.Brief, of.Most = true, min(mostLooked, mostNumbers/width); weights > mostWeights {
+		of.First = nil
+	} else {
+		copies := nn.Copy(append([]*nn.Node{j.Loss}, j.Outputs...)...)
+		of.Loss, of.Outputs = copies[0], copies[1:]
+	}
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	report, _ := check.Look(ctx, of) // it may not come to its end in time
+	for _, f := range report.Findings {
+		if !f.Fails { // else the first step fails
+			slog.Warn("train: "+f.What, "do", f.Do)
+		}
+	}
+	return nil
+}
