@@ -62,3 +62,27 @@ func TestFiniteGradientsHaveNoCulprit(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestComputedCulprit: the op whose result is not finite is named, with the row and what it was computed of; weights that are not
+// finite are no op's fault.
+func TestComputedCulprit(t *testing.T) {
+	refused := errors.New("refused")
+	for want, op := range map[string]func(x, y *Node) *Node{
+		`nn: log "log_0", row 1, column 0 is NaN of -3: refused`:          func(x, _ *Node) *Node { return Log(x) },
+		`nn: sqrt "sqrt_0", row 1, column 0 is NaN of -3: refused`:        func(x, _ *Node) *Node { return Sqrt(x) },
+		`nn: divide "divide_0", row 2, column 0 is +Inf of 4, 0: refused`: func(x, y *Node) *Node { return Divide(Abs(x), y) },
+		"refused": func(x, _ *Node) *Node { return Abs(x) },
+	} {
+		g := NewGraph(1)
+		w := g.Parameter(ParameterOptions{}, 1, 1)
+		if want == "refused" {
+			w = g.Parameter(ParameterOptions{Init: optimizer.Constant{Value: float32(math.NaN())}}, 1, 1)
+		}
+		loss := Mean(MatMul(op(g.Input("x", 1), g.Input("y", 1)), w))
+		loss.Bind(&picky{err: refused})
+		_, err := NewExecutor(g).Train(t.Context(), batchOf{"x": floats([]int{3, 1}, 2, -3, 4), "y": floats([]int{3, 1}, 1, 2, 0)})
+		if err == nil || unplaced(err) != want {
+			t.Errorf("got %v, want %s", err, want)
+		}
+	}
+}

@@ -254,15 +254,16 @@ func (g *Graph) fetchable(nodes []*Node) error {
 	return nil
 }
 
-// culprit is a fed number that is not finite. The trainer only has gradients, and with merged gradients those of
-// several steps; therefore the executor searches for it: in a step whose loss is not finite, and when the trainer
-// returns an error. Good steps cost nothing, and a trainer that accepts such gradients gets them.
+// culprit is a number that is not finite, fed or computed of finite ones. The trainer only has gradients, and with
+// merged gradients those of several steps; therefore the executor searches for it: in a step whose loss is not finite,
+// and when the trainer returns an error. Good steps cost nothing, and a trainer that accepts such gradients gets them.
 type culprit struct {
-	what string // feed, row, column and origin of the row; empty if there is none
+	what string // feed or op, row, column and origin of the row; empty if there is none
 	step uint64
 }
 
-// locate searches the feeds of a step for the first number behind the loss that is not finite.
+// locate searches the feeds of a step, and then what is computed, for the first number behind the loss that is not
+// finite.
 func (u *culprit) locate(p *plan, b *feedBatch, step uint64) {
 	loss := p.loss.node
 	g := loss.graph
@@ -278,6 +279,34 @@ func (u *culprit) locate(p *plan, b *feedBatch, step uint64) {
 		*u = culprit{what, step}
 		return
 	}
+	for _, c := range p.cells {
+		i := kernels.FirstNotFinite(c.value)
+		if i < 0 || !behind[c.node.index] {
+			continue
+		}
+		if !isLeaf(c.node) { // else weights were lost before
+			*u = culprit{c.computed(b, i), step}
+		}
+		return
+	}
+}
+
+// computed describes a number that was computed, with the inputs at its place.
+func (c *cell) computed(b *feedBatch, i int) string {
+	at, of := "", ""
+	if batched(c.node) {
+		row, column := position(c.node, nil, i)
+		at = fmt.Sprintf(", row %d, column %d%s", row, column, b.where(0, row))
+	}
+	for _, in := range c.in {
+		if len(in.value) == len(c.value) {
+			of += fmt.Sprintf(", %v", in.value[i])
+		}
+	}
+	if of != "" {
+		of = " of " + of[2:]
+	}
+	return fmt.Sprintf("%s%s is %v%s", c.node.label(), at, c.value[i], of)
 }
 
 // blame adds the culprit to the error of a step, if there is one and the trainer's numbers are not all finite.
