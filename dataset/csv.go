@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gofleet/gofleet/internal/written"
 )
 
 // CSV is text with fields separated by commas or another separator, one row per line. A field may be quoted; quotes
@@ -46,11 +48,7 @@ type CSV struct {
 const NoQuote byte = '\n'
 
 // UsualNAs are the texts that mean a missing value to pandas' read_csv.
-func UsualNAs() []string {
-	return []string{"#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN", "<NA>",
-		"N/A", "NA", "NULL",
-		"NaN", "None", "n/a", "nan", "null"}
-}
+func UsualNAs() []string { return slices.Clone(written.NAs) }
 
 // CSVColumn is a column and the fields that it is read from.
 type CSVColumn struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/categories"
 	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/written"
 )
 
 // NewParser returns a parser for one file. If Fields is nil, it reads them from the first line.
@@ -93,12 +94,19 @@ func (p *csvParser) bind(names []string) error {
 	return nil
 }
 
+// mostNames is the most names of a header in an error.
+const mostNames = 20
+
 // find returns the index of a field among the names.
 func find(names []string, name string) (int, error) {
 	from, bad := slices.Index(names, name), &LineError{Field: strconv.Quote(name), Want: "a field of that name"}
 	switch {
 	case from < 0:
-		bad.Got = fmt.Sprintf("only %q%s", names, advice(names, name))
+		more, some := "", names
+		if n := len(names) - mostNames; n > 0 {
+			more, some = fmt.Sprintf(" and %d more", n), names[:mostNames]
+		}
+		bad.Got = fmt.Sprintf("only %.40q%s%s", some, more, advice(names, name))
 		return 0, bad
 	case slices.Contains(names[from+1:], name):
 		bad.Got = fmt.Sprintf("two in %q: rename one", names)
@@ -140,11 +148,14 @@ func (p *csvParser) continues(line []byte, open bool) bool {
 
 func (p *csvParser) ParseLine(line []byte, row Row) error {
 	fields, err := p.split.split(line)
+	if err != nil && !p.Multiline && p.split.open(line, false) {
+		err = advised(err, "Multiline reads texts of several lines")
+	}
 	if err != nil {
 		return err
 	}
 	if len(fields) != p.fields {
-		return badCount("count", p.fields, len(fields), "fields")
+		return advised(badCount("count", p.fields, len(fields), "fields"), guess(line))
 	}
 	for i, from := range p.sources {
 		p.made.Set(i, fields[from], p.missing.has(fields[from]))
@@ -244,6 +255,8 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 			want += ", or a Missing of its column to take for one"
 		case slices.Contains(UsualNAs(), string(text)):
 			want += ", or, to take it for a missing one, NAs such as UsualNAs and a Missing"
+		default:
+			return advised(badField(u.name, want, text), written.Advice(string(text)))
 		}
 		return badField(u.name, want, text)
 	}
@@ -285,11 +298,26 @@ type csvHeaderParser struct{ *csvParser }
 func (p *csvHeaderParser) ParseHeader(line []byte) error {
 	fields, err := p.split.split(line)
 	if err != nil {
-		return err
+		return advised(err, guess(line))
 	}
 	names := make([]string, len(fields))
 	for i, f := range fields {
 		names[i] = string(f)
 	}
-	return p.bind(names)
+	return advised(p.bind(names), guess(line))
+}
+
+// guess is what reads a first line that is no header, "" if it may be one.
+func guess(line []byte) string {
+	switch {
+	case bytes.HasPrefix(line, []byte("{")):
+		return "lines of JSON: JSONLines reads them"
+	case bytes.HasPrefix(line, []byte("[")):
+		return "an array of JSON? JSONLines reads objects, each on a line of its own"
+	case bytes.HasPrefix(line, []byte("#")):
+		return "a comment? CSV.Comment passes over lines that begin with it"
+	case bytes.Contains(line, []byte("\r")):
+		return `lines that end with \r alone: write \n, as tr '\r' '\n' does`
+	}
+	return ""
 }

@@ -61,3 +61,11 @@ func badField(field, want string, got []byte) error {
 func badCount(field string, want, got int, things string) error {
 	return &LineError{Field: field, Want: fmt.Sprintf("%d %s", want, things), Got: fmt.Sprint(got)}
 }
+
+// advised is an error with what to do about the text, unless that is not known.
+func advised(err error, do string) error {
+	if bad, is := err.(*LineError); is && do != "" {
+		bad.Got += " (" + do + ")"
+	}
+	return err
+}

@@ -192,7 +192,7 @@ func ExampleFromReader() {
 	for _, err := range rows.Batches(10) {
 		fmt.Println(err)
 	}
-	// Output: dataset: bad line: clicks.csv:3: field x: want a number, got "oops"
+	// Output: dataset: bad line: clicks.csv:3: field x: want a number, got "oops" (Values makes numbers of texts, and Hash ids)
 }
 
 func ExampleFiles() {
@@ -210,7 +210,7 @@ func ExampleFiles() {
 		fmt.Println(batch["x"].Data())
 	}
 	// Output:
-	// passed over part-0:2: field x: want a number, got "oops"
+	// passed over part-0:2: field x: want a number, got "oops" (Values makes numbers of texts, and Hash ids)
 	// [0.5 0.25]
 }
 

@@ -246,13 +246,33 @@ func TestBadLines(t *testing.T) {
 		{"csv number", someCSV, "ann,one,z,2", `field x: want a number, got "one"`},
 		{"csv missing", someCSV, "ann,1,z,NA", `field n: want an integer, or a Missing of its column to take for one, got "NA"`},
 		{"csv fields", someCSV, "ann,1,z", `field count: want 4 fields, got 3`},
-		{"csv quote", someCSV, `ann,"1,z,2`, `field 2: want a closing quote on the same line, got "1,z,2"`},
+		{"csv quote", someCSV, `ann,"1,z,2`, `field 2: want a closing quote on the same line, got "1,z,2" (Multiline reads texts of several lines)`},
 		{"csv after quote", someCSV, `ann,"1"x,z,2`, `field 2: want the separator after a closing quote, got "x,z,2"`},
 		{"csv header", CSV{Schema: []CSVColumn{{Column: Floats("y")}}}, "a,b\n", `text:1: field "y": want a field of that name, got only ["a" "b"]`},
+		{"csv thousands", someCSV, `ann,"1,234.50",z,2`, `field x: want a number, got "1,234.50" (write 1234.5 for $1,234.50, 1.234,5 or 1 234.5)`},
+		{"csv comma", someCSV, `ann,"3,14",z,2`, `got "3,14" (write 1234.5 for`},
+		{"csv currency", someCSV, "ann,$5,z,2", `got "$5" (write 1234.5 for`},
+		{"csv percent", someCSV, "ann,12%,z,2", `got "12%" (write 0.12 for 12%)`},
+		{"csv yes", someCSV, "ann,1,z,yes", `field n: want an integer, got "yes" (Values makes numbers of texts, and Hash ids)`},
+		{"csv false", someCSV, "ann,FALSE,z,2", `got "FALSE" (Values makes numbers of texts`},
+		{"csv coded", someCSV, "ann,0x21,z,2", `got "0x21" (write 33 for 0x21 and 1000 for 1_000)`},
+		{"csv underscore", someCSV, "ann,1_000,z,2", `got "1_000" (write 33 for 0x21`},
+		{"csv dash", someCSV, "ann,-,z,2", `got "-" (if it means a missing value: NAs names it, and Missing has its number)`},
+		{"csv question", someCSV, "ann,1,z,?", `got "?" (if it means a missing value`},
+		{"csv date", someCSV, "ann,19.01.2021,z,2", `got "19.01.2021" (a date: Derived makes numbers of it, with Layout "02.01.2006")`},
+		{"csv range", someCSV, "ann,1e400,z,2", `at most 3.4028235e+38 in size, got "1e400"END`},
+		{"csv fraction", someCSV, "ann,1,z,1.5", `want an integer, got "1.5"END`},
+		{"csv comment", someCSV, "# by hand", `want 4 fields, got 1 (a comment? CSV.Comment passes over lines that begin with it)`},
+		{"csv comment above", CSV{Schema: someCSV.Schema}, "# by hand\n", `(a comment? CSV.Comment passes over lines that begin with it)`},
+		{"csv of JSON", CSV{Schema: someCSV.Schema}, `{"who":"ann","x":1,"w":"z","n":2}` + "\n", `(lines of JSON: JSONLines reads them)`},
+		{"csv of JSON, indented", CSV{Schema: someCSV.Schema}, `[{"who":"ann","x":1,"w":"z","n":2},` + strings.Repeat(`{"who":"ben","x":1,"w":"z","n":2},`, 9) + "\n",
+			`(an array of JSON? JSONLines reads objects, each on a line of its own)`},
+		{"csv of many fields", CSV{Schema: someCSV.Schema}, strings.Repeat("a,", 100) + "b\n", `"a"] and 81 more`},
+		{"csv of one line", CSV{Schema: someCSV.Schema}, "w,x,n\rann,1,2\r", `(lines that end with \r alone: write \n`},
 		{"csv long", someCSV, "ann," + strings.Repeat("y", 50) + ",z,2", `got "` + strings.Repeat("y", 40) + `"… (50 bytes)`},
 	} {
 		_, err := readAll(c.format, c.text)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
+		if err == nil || !strings.Contains(err.Error()+"END", c.want) {
 			t.Errorf("%s: %v, want %s", c.name, err, c.want)
 		}
 		if !errors.Is(err, ErrBadLine) || !strings.HasPrefix(err.Error(), "dataset: ") {

@@ -10,7 +10,7 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"internal/rules", "optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics"},
+	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics", "internal/written"},
 	"dataset/parquet": {"dataset", "internal/categories", "internal/derived", "internal/files", "internal/kernels"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gofleet/gofleet/internal/written"
 )
 
 // field is a summary of the values that rows have under a name.
@@ -30,9 +32,8 @@ func newField(name string) *field {
 	return &field{name: name, least: math.Inf(1), most: math.Inf(-1), values: map[string]int{}}
 }
 
-// absent are texts that mean no value: the dataset package's UsualNAs and the empty text.
-var absent = []string{"", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN",
-	"<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"}
+// absent are texts that mean no value.
+var absent = append([]string{""}, written.NAs...)
 
 // decimal parses a text as package dataset does: without 0x1p4 and 1_000, and only within the range of float32.
 func decimal(text string) (x float64, is bool) {
@@ -62,19 +63,14 @@ func (f *field) see(text string) {
 		}
 		return
 	}
-	if dressed.MatchString(text) {
+	if written.Dressed.MatchString(text) {
 		f.adorned++
 	}
 	f.seeDate(text)
 }
 
-// dressed matches a number with a currency or percent sign, with thousands separated by commas or blanks, or with a
-// comma for its decimal point.
-var dressed = regexp.MustCompile(`^[-+(]?((\p{Sc}|USD|EUR|GBP) ?)?[-+]?(\d{1,3}([,. \x{a0}']\d{3})+|\d+)([.,]\d+)?` +
-	`[ \x{a0}]?(%|\p{Sc}|USD|EUR|GBP)?\)?$`)
-
-// dressedAdvice is the advice about such numbers.
-const dressedAdvice = "has numbers with signs or commas: write 1234.5 for $1,234.50, 1.234,5 or 1 234.5"
+// dressedAdvice is the advice about numbers with signs or commas.
+const dressedAdvice = "has numbers with signs or commas: " + written.Undress
 
 // seeJSON adds a value of a JSON object.
 func (f *field) seeJSON(value json.RawMessage) {
