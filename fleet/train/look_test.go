@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -142,5 +144,27 @@ func TestTooGood(t *testing.T) {
 		if strings.Contains(said, "no test row is predicted wrong") != (tests == 200) {
 			t.Errorf("of %d test rows:\n%s", tests, said)
 		}
+	}
+}
+
+// TestLookAtWhatStepsRefuse: rows that no step takes are the step's error, not the look's.
+func TestLookAtWhatStepsRefuse(t *testing.T) {
+	t.Parallel()
+	errs := fleettest.Cluster{Servers: 1, Workers: 1}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		j := lookedAt(train.Options{Mode: "sync", Batch: 16, Epochs: 1})
+		j.Looks(true)
+		load := j.Data
+		j.Data = func(ctx context.Context) (*dataset.Dataset, *dataset.Dataset, error) {
+			rows, tests, err := load(ctx)
+			return rows.Map(func(b dataset.Batch) error {
+				b["y"] = tensor.New(tensor.WithShape(b["y"].Shape()...), tensor.WithBacking(make([]bool, b["y"].Shape()[0])))
+				return nil
+			}), tests, err
+		}
+		_, err := j.Run(ctx, f)
+		return err
+	})
+	if said := fmt.Sprint(errs); !strings.Contains(said, `feed "y" holds bool`) {
+		t.Error(said)
 	}
 }

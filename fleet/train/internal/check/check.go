@@ -18,7 +18,7 @@ type Job struct {
 	Metrics     []*nn.Node
 	Rule        optimizer.Rule
 	Train, Test *dataset.Dataset
-	First       *dataset.Dataset // the rows of the first epoch, in their order; nil tries no steps
+	First       *dataset.Dataset // the rows of the first epoch, in their order
 	Batch       int
 	Most        int  // rows to look at; 0 means a million
 	Brief       bool // it is a look before training, which warns of its batch itself
@@ -89,10 +89,6 @@ func Look(ctx context.Context, j Job) (*Report, error) {
 	if err := r.read(ctx, j); err != nil {
 		r.fails("the rows can't be read", err)
 		return r, context.Cause(ctx)
-	}
-	if j.First == nil {
-		r.conclude(j)
-		return r, nil
 	}
 	if err := r.try(ctx, j); errors.Is(err, dataset.ErrOnePass) {
 		r.Once = true

@@ -166,7 +166,7 @@ func (r *Report) predict(ctx context.Context, j Job, exe *nn.Executor) (s Spread
 	if r.graph.pred == nil {
 		return s, nil
 	}
-	for batch, err := range j.some(j.Train).Take(scored).MayBeEmpty().BatchesContext(ctx, scored/4) {
+	for batch, err := range j.some(j.Train).Take(scored).MayBeEmpty().BatchesContext(ctx, min(scored/4, j.Batch)) {
 		if err != nil {
 			return s, err
 		}
