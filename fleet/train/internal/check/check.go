@@ -59,7 +59,6 @@ type Report struct {
 
 	rows, tested readings // contents of the feeds
 	texts        []*texts // of the files
-	same         []string // feeds of fields that are the same in every row
 	graph        graph
 	labels       [][2]float64 // the least and the largest of each step
 	before, then Spread       // of predictions before the first step and after the last
@@ -120,13 +119,7 @@ func (r *Report) read(ctx context.Context, j Job) (err error) {
 		r.TestRows = r.tested.count
 	}
 	r.Feeds = describe(r.rows, r.tested, r.graph)
-	if r.texts, err = readTexts(ctx, j); err != nil {
-		return err
-	}
-	for i, f := range r.Feeds {
-		r.Feeds[i].Missing = max(f.Missing, missing(r.texts, f.Name))
-	}
-	return nil
+	return r.readTexts(ctx, j)
 }
 
 func (j *Job) most() int { return cmp.Or(j.Most, atMost) }

@@ -25,10 +25,9 @@ const (
 	manyIDs     = 2_000_000
 )
 
-// column is one number of each row: its sums, its ends, and some of the numbers with their rows' labels.
+// column is one number of each row: its sums, and some of the numbers with their rows' labels.
 type column struct {
 	n, sum, squares float64
-	least, most     float64
 	pairs           []pair
 }
 
@@ -43,10 +42,6 @@ const (
 
 func (c *column) add(x, label float32, keeps int) {
 	v := float64(x)
-	if c.n == 0 {
-		c.least, c.most = v, v
-	}
-	c.least, c.most = min(c.least, v), max(c.most, v)
 	c.n, c.sum, c.squares = c.n+1, c.sum+v, c.squares+v*v
 	if len(c.pairs) < keeps {
 		c.pairs = append(c.pairs, pair{x, label})
@@ -91,25 +86,25 @@ type reading struct {
 	edges [3]edge
 }
 
-// edge is a value, with its row.
+// edge is a value, with its row and column.
 type edge struct {
-	value float64
-	row   int
+	value    float64
+	row, col int
 }
 
 // reaches updates the edges with a value.
-func (f *reading) reaches(x float64) {
+func (f *reading) reaches(x float64, col int) {
 	if !(x >= f.edges[0].value) {
-		f.edges[0] = edge{x, f.row}
+		f.edges[0] = edge{x, f.row, col}
 	}
 	if !(x <= f.edges[1].value) {
-		f.edges[1] = edge{x, f.row}
+		f.edges[1] = edge{x, f.row, col}
 	}
 }
 
 // id adds an id.
 func (f *reading) id(id uint64, label float64) uint64 {
-	f.reaches(float64(id))
+	f.reaches(float64(id), 0)
 	if _, known := f.values[id]; known || len(f.values) < manyIDs {
 		f.value(id, label)
 	} else {
@@ -120,7 +115,7 @@ func (f *reading) id(id uint64, label float64) uint64 {
 
 func newReading(ids, slot bool, width int) *reading {
 	f := &reading{ids: ids, slot: slot, values: map[uint64]tally{},
-		edges: [3]edge{{math.Inf(1), -1}, {math.Inf(-1), -1}, {0, -1}}}
+		edges: [3]edge{{math.Inf(1), -1, 0}, {math.Inf(-1), -1, 0}, {0, -1, 0}}}
 	if !ids {
 		f.columns = make([]column, width)
 	}
@@ -134,7 +129,7 @@ func (f *reading) number(x float32, col int, label float64) {
 		f.edges[2].row = f.row
 		return
 	}
-	f.reaches(float64(x))
+	f.reaches(float64(x), col)
 	f.columns[col].add(x, float32(label), min(paired, pairedInAll/len(f.columns)))
 	if f.many {
 		return

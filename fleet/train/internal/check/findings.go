@@ -52,7 +52,7 @@ func (r *Report) feed(f Feed) {
 		r.find(fmt.Sprintf("label %q is %.4g ± %.4g, and predictions begin near 0", f.Name, f.Mean, f.Deviation),
 			"train on a smaller number, such as its logarithm or thousands of it, and scale predictions back")
 	case f.Label:
-	case seen.constant() && slices.Contains(r.same, f.Name):
+	case seen.constant() && (r.found(absent.do) || r.found(same.do)):
 	case seen.constant():
 		r.find(fmt.Sprintf("feed %q is the same in every row", f.Name), "is it the right column? It says nothing")
 	case r.classes() && seen.telling() >= 0:
@@ -69,21 +69,22 @@ func (r *Report) feed(f Feed) {
 	}
 }
 
-// values checks a feed's values: numbers too far from the others, and codes, of which texts say more.
+// values checks a feed's values: numbers too far from the others, and codes.
 func (r *Report) values(j Job, f Feed) {
 	seen := r.rows.feeds[f.Name]
-	var far, codes []string
-	for i := range seen.columns {
-		c := &seen.columns[i]
-		if x, is := c.absurd(); is {
-			far = append(far, fmt.Sprintf("%s (%.4g)", j.place(f.Name, i), x))
-		} else if x, share := code(c.values()); share > 0 && r.texts == nil {
-			codes = append(codes, fmt.Sprintf("%s (%v in %s of rows)", j.place(f.Name, i), x, percent(share)))
+	var absurd, codes []string
+	for _, e := range seen.edges[:min(2, 2*len(seen.columns))] {
+		if seen.columns[e.col].absurd(e.value) {
+			absurd = append(absurd, fmt.Sprintf("%s (%.4g)", j.place(f.Name, e.col), e.value))
 		}
 	}
-	r.findIn(far, "a number lies a million deviations from the others of %s", "is it a number? Leave the row out, or "+
-		"bound its field (nn.Clip): means and averages are of it alone")
-	r.findIn(codes, "a number looks like the code of a missing one in %s", uncode)
+	for i := range seen.columns {
+		if said := seen.columns[i].code(); said != "" && absurd == nil {
+			codes = append(codes, j.place(f.Name, i)+said)
+		}
+	}
+	r.findIn(far, absurd)
+	r.findIn(coded, codes)
 }
 
 // far reports whether predictions before the first step have another size than the label's numbers.
@@ -154,7 +155,7 @@ func (r *Report) apart(j Job) {
 // copied reports whether rows that come again are copies: hardly any has another label than the first time, as many of
 // those would that are alike by chance.
 func (r *Report) copied() bool {
-	if !r.classes() || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Do == leaks }) {
+	if !r.classes() || r.found(leaks) {
 		return false
 	}
 	several, mixed := 0.0, 0.0

@@ -27,8 +27,8 @@ type Field struct {
 // texts are those of a field in some rows.
 type texts struct {
 	Field
-	all   int    // rows
-	known []text // that are values, in the order of reading
+	all, there int    // rows, and those with a value
+	known      []text // that are values, in the order of reading
 }
 
 type text struct {
@@ -36,15 +36,15 @@ type text struct {
 	rows int
 }
 
-// readTexts reads the files' texts.
-func readTexts(ctx context.Context, j Job) (all []*texts, err error) {
+// readTexts reads the files' texts, and the share of each feed's values that the files lack.
+func (r *Report) readTexts(ctx context.Context, j Job) error {
 	if len(j.Fields) == 0 {
-		return nil, nil
+		return nil
 	}
 	counts := make([][]int, len(j.Fields))
 	for batch, err := range j.Texts.BatchesContext(ctx, atOnce(j.Texts)) {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for i, f := range j.Fields {
 			for _, number := range batch[f.Column].Int64s() {
@@ -53,107 +53,99 @@ func readTexts(ctx context.Context, j Job) (all []*texts, err error) {
 			}
 		}
 	}
+	there, all := map[string]int{}, map[string]int{} // rows by feed
 	for i, f := range j.Fields {
 		t := &texts{Field: f}
 		for number, rows := range counts[i] {
 			t.all += rows
 			if is := f.Texts.Text(int64(number)); is != "" && !slices.Contains(f.Missing, is) {
-				t.known = append(t.known, text{is, rows})
+				t.there, t.known = t.there+rows, append(t.known, text{is, rows})
 			}
 		}
-		all = append(all, t)
-	}
-	return all, nil
-}
-
-// there are the rows with a value.
-func (t *texts) there() (n int) {
-	for _, v := range t.known {
-		n += v.rows
-	}
-	return n
-}
-
-// missing is the share of a feed's values that the files lack.
-func missing(all []*texts, feed string) float64 {
-	lacking, n := 0, 0
-	for _, t := range all {
-		if slices.Contains(t.Feeds, feed) {
-			lacking, n = lacking+t.all-t.there(), n+t.all
+		for _, feed := range f.Feeds {
+			there[feed], all[feed] = there[feed]+t.there, all[feed]+t.all
 		}
+		r.texts = append(r.texts, t)
 	}
-	return float64(lacking) / float64(max(n, 1))
+	for i := range r.Feeds {
+		f := &r.Feeds[i]
+		f.Missing = max(f.Missing, float64(all[f.Name]-there[f.Name])/float64(max(all[f.Name], 1)))
+	}
+	return nil
 }
+
+// fault is what may be wrong with fields, and the remedy.
+type fault struct{ what, do string }
+
+var (
+	absent = &fault{"no row has a value of field %s",
+		"look at its name and at what means a missing value, or leave it out"}
+	same = &fault{"all rows have one value of field %s",
+		"is it the right field? It says nothing; a derived one may need other Buckets, or another Part"}
+	own = &fault{"nearly every row has an id of its own in field %s", "a model knows nothing of the ids of other " +
+		"rows: leave it out, or take a number as one, or a text's words, as Varying with a Separator"}
+	days = &fault{"the ids of field %s are dates", "a model knows nothing of later ones: make Derived fields of it, " +
+		"such as its Weekday, its Month or its Seconds"}
+	spelt = &fault{"texts that differ in case, blanks or a point alone are other ids in field %s",
+		"write them alike, or set CSV.Trim against blanks and HashNumbers against points"}
+	coded = &fault{"a number looks like the code of a missing one in %s",
+		"name it in NAs, and give the column a Missing: as a number it outweighs the others"}
+	far = &fault{"a number lies a million deviations from the others of %s", "is it a number? Leave the row out, or " +
+		"bound its field (nn.Clip): means and averages are of it alone"}
+)
 
 // textual checks the files' texts. Fields with the same fault are one finding.
 func (r *Report) textual(j Job) {
-	for _, fault := range []struct {
-		of       func(*texts) (detail string, is bool)
-		what, do string
-		constant bool // a feed may then be the same in every row
-	}{
-		{(*texts).absent, "no row has a value of field %s", "look at its name and at what means a missing value, or " +
-			"leave it out", true},
-		{(*texts).same, "all rows have one value of field %s", "is it the right field? It says nothing; a " +
-			"derived one may need other Buckets, or another Part", true},
-		{(*texts).own, "nearly every row has an id of its own in field %s", "a model knows nothing of the ids of " +
-			"other rows: leave it out, or take a number as one, or a text's words, as Varying with a Separator", false},
-		{(*texts).days, "the ids of field %s are dates", "a model knows nothing of later ones: make Derived " +
-			"fields of it, such as its Weekday, its Month or its Seconds", false},
-		{(*texts).spelt, "texts that differ in case, blanks or a point alone are other ids in field %s",
-			"write them alike, or set CSV.Trim against blanks and HashNumbers against points", false},
-		{(*texts).coded, "a number looks like the code of a missing one in field %s", uncode, false},
-	} {
-		var names []string
-		for _, t := range r.texts {
-			if detail, is := fault.of(t); is && t.Feeds != nil {
-				names = append(names, fmt.Sprintf("%q", t.Name)+detail)
-				if fault.constant {
-					r.same = append(r.same, t.Feeds...)
-				}
-			}
+	names := map[*fault][]string{}
+	for _, t := range r.texts {
+		if j.Random && sorted(t.dates()) {
+			r.find(fmt.Sprintf("rows come in the order of field %q, and test rows are random ones", t.Name),
+				"if the model will be asked about later rows, test on these: Files.Last, or LastBy")
 		}
-		r.findIn(names, fault.what, fault.do)
+		of, detail := t.fault()
+		names[of] = append(names[of], fmt.Sprintf("%q", t.Name)+detail)
 	}
-	if at := slices.IndexFunc(r.texts, (*texts).ordered); at >= 0 && j.Random {
-		r.find(fmt.Sprintf("rows come in the order of field %q, and test rows are random ones", r.texts[at].Name),
-			"if the model will be asked about later rows, test on these: Files.Last, or LastBy")
+	for _, f := range []*fault{absent, same, own, days, spelt} {
+		r.findIn(f, names[f])
 	}
 }
-
-// uncode is the remedy for codes.
-const uncode = "name it in NAs, and give the column a Missing: as a number it outweighs the others"
 
 // mostNamed is the most names in a finding.
 const mostNamed = 3
 
 // findIn adds a finding about all that are named, in words that name some of them.
-func (r *Report) findIn(names []string, what, do string) {
+func (r *Report) findIn(f *fault, names []string) {
 	more := ""
 	if n := len(names) - mostNamed; n > 0 {
 		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
 	}
 	if len(names) > 0 {
-		r.find(fmt.Sprintf(what, strings.Join(names, ", ")+more), do)
+		r.find(fmt.Sprintf(f.what, strings.Join(names, ", ")+more), f.do)
 	}
 }
 
-func (t *texts) absent() (string, bool) { return "", t.known == nil }
-
-func (t *texts) same() (string, bool) {
-	return "", len(t.known) == 1 && t.known[0].rows == t.all && t.all > 1
+// found reports whether there is a finding with a remedy.
+func (r *Report) found(do string) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Do == do })
 }
 
-// own reports ids most of which are of one row.
-func (t *texts) own() (string, bool) {
-	alone, there := 0, float64(t.there())
-	for _, v := range t.known {
-		if v.rows == 1 {
-			alone++
-		}
+// fault is the field's, with a detail; nil if there is none.
+func (t *texts) fault() (of *fault, detail string) {
+	switch {
+	case t.Feeds == nil:
+		return nil, ""
+	case t.there == 0:
+		return absent, ""
+	case len(t.known) == 1 && t.there == t.all && t.all > 1:
+		return same, ""
+	case !t.ID:
+		return nil, ""
+	case t.all >= enoughRows && 10*len(t.known) > 9*t.there:
+		return own, ""
+	case t.dates() != nil:
+		return days, ""
 	}
-	return fmt.Sprintf(" (%s of its rows)", percent(float64(alone)/there)),
-		t.ID && t.all >= enoughRows && float64(len(t.known)) > 0.9*there
+	return t.spelt()
 }
 
 // dates are the times of all values, nil if one is no date.
@@ -168,14 +160,8 @@ func (t *texts) dates() (all []time.Time) {
 	return all
 }
 
-func (t *texts) days() (string, bool) {
-	_, own := t.own()
-	return "", t.ID && !own && t.dates() != nil
-}
-
-// ordered reports whether dates correlate with the order of reading, as those of a file that is sorted.
-func (t *texts) ordered() bool {
-	dates := t.dates()
+// sorted reports whether dates correlate with the order of reading.
+func sorted(dates []time.Time) bool {
 	var n, x, y, xx, xy, yy float64
 	for i, at := range dates {
 		a, b := float64(i), at.Sub(dates[0]).Hours()
@@ -184,38 +170,24 @@ func (t *texts) ordered() bool {
 	return n >= enoughRows && math.Abs(n*xy-x*y) > 0.95*math.Sqrt((n*xx-x*x)*(n*yy-y*y))
 }
 
-// spelt reports ids that are likely the same, with an example, if at least one row in a hundred has another than the
-// commonest of its kind.
-func (t *texts) spelt() (string, bool) {
-	kinds := map[string][]text{}
+// spelt finds ids that are likely the same, if one row in a hundred has another than the commonest of its kind. It
+// sorts the texts.
+func (t *texts) spelt() (*fault, string) {
+	first, others, example := map[string]string{}, 0, ""
+	slices.SortStableFunc(t.known, func(a, b text) int { return b.rows - a.rows })
 	for _, v := range t.known {
 		kind := strings.ToLower(strings.TrimSpace(v.text))
 		if _, err := strconv.ParseFloat(kind, 64); err == nil && strings.Contains(kind, ".") && !t.Values {
 			kind = strings.TrimRight(strings.TrimRight(kind, "0"), ".")
 		}
-		kinds[kind] = append(kinds[kind], v)
-	}
-	others, most, example := 0, 0, ""
-	for _, of := range kinds {
-		n := -slices.MaxFunc(of, func(a, b text) int { return a.rows - b.rows }).rows
-		for _, v := range of {
-			n += v.rows
-		}
-		if others += n; n > most {
-			most, example = n, fmt.Sprintf(" (%.40q, %.40q)", of[0].text, of[1].text)
+		if other, known := first[kind]; known {
+			others, example = others+v.rows, fmt.Sprintf(" (%.40q, %.40q)", other, v.text)
+		} else {
+			first[kind] = v.text
 		}
 	}
-	return example, t.ID && others > 1 && 100*others >= t.all
-}
-
-// coded reports a number that stands for missing ones.
-func (t *texts) coded() (string, bool) {
-	var values []value
-	for _, v := range t.known {
-		if x, err := strconv.ParseFloat(strings.TrimSpace(v.text), 64); err == nil {
-			values = append(values, value{x, v.rows})
-		}
+	if others < 2 || 100*others < t.all {
+		return nil, ""
 	}
-	x, share := code(values)
-	return fmt.Sprintf(" (%v in %s of rows)", x, percent(share)), !t.ID && share > 0
+	return spelt, example
 }

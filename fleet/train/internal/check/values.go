@@ -2,39 +2,12 @@ package check
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 )
-
-// value is a number, and how many rows have it.
-type value struct {
-	x    float64
-	rows int
-}
-
-// code is a number of nines, such as -999, that rows have and that lies far beyond all others, with the share of rows,
-// 0 if there is none.
-func code(values []value) (x, share float64) {
-	slices.SortFunc(values, func(a, b value) int { return cmp.Compare(a.x, b.x) })
-	n, all := len(values), 0
-	for _, v := range values {
-		all += v.rows
-	}
-	nines := func(v value) bool {
-		text := strconv.FormatFloat(math.Abs(v.x), 'f', -1, 64)
-		return len(text) > 1 && strings.Trim(text, "9") == "" && v.rows > max(1, all/1000)
-	}
-	switch {
-	case n < 3:
-	case values[0].x < 0 && values[1].x >= values[0].x/2 && nines(values[0]):
-		return values[0].x, float64(values[0].rows) / float64(all)
-	case values[n-2].x <= values[n-1].x/2 && nines(values[n-1]):
-		return values[n-1].x, float64(values[n-1].rows) / float64(all)
-	}
-	return 0, 0
-}
 
 // sorted are the column's numbers that are kept, in ascending order.
 func (c *column) sorted() []pair {
@@ -42,29 +15,41 @@ func (c *column) sorted() []pair {
 	return c.pairs
 }
 
-// values are the different ones of these numbers.
-func (c *column) values() (all []value) {
-	for _, p := range c.sorted() {
-		if n := len(all); n > 0 && all[n-1].x == float64(p.x) {
-			all[n-1].rows++
-		} else {
-			all = append(all, value{float64(p.x), 1})
+// code describes a number of nines, such as -999, that rows have and that lies far beyond all others; "" if there is
+// none.
+func (c *column) code() (said string) {
+	p, n := c.sorted(), len(c.pairs)
+	least, most := 0, n // of rows with the least number, and of those without the most
+	for least < n && p[least].x == p[0].x {
+		least++
+	}
+	for most > 0 && p[most-1].x == p[n-1].x {
+		most--
+	}
+	nines := func(x float32, rows int) {
+		text := strconv.FormatFloat(math.Abs(float64(x)), 'f', -1, 32)
+		all := strings.Trim(text, "9") == "" || len(text) > 8 && strings.Trim(text, "0") == "1" // float32 of 99999999
+		if len(text) > 1 && all && rows > max(1, n/1000) {
+			said = fmt.Sprintf(" (%v in %s of rows)", x, percent(float64(rows)/float64(n)))
 		}
 	}
-	return all
+	if least < n && p[0].x < 0 && p[least].x >= p[0].x/2 {
+		nines(p[0].x, least)
+	}
+	if most > 0 && p[most-1].x <= p[n-1].x/2 {
+		nines(p[n-1].x, n-most)
+	}
+	return said
 }
 
-// absurd is a number that lies a million deviations off, if there is one. The deviation is about a quarter of the range
-// of all but the first and the last of a hundred numbers.
-func (c *column) absurd() (x float64, is bool) {
+// absurd reports whether a number lies a million deviations off. A deviation is about a quarter of the range of all but
+// the first and the last of a hundred numbers.
+func (c *column) absurd(x float64) bool {
 	p := c.sorted()
 	if len(p) < enoughRows {
-		return 0, false
+		return false
 	}
 	cut := (len(p) + 99) / 100
 	low, middle, high := float64(p[cut].x), float64(p[len(p)/2].x), float64(p[len(p)-1-cut].x)
-	if x = c.most; middle-c.least > x-middle {
-		x = c.least
-	}
-	return x, high > low && math.Abs(x-middle) > 1e6*(high-low)/4
+	return high > low && math.Abs(x-middle) > 1e6*(high-low)/4
 }
