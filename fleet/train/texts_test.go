@@ -151,8 +151,11 @@ func lookAtPeople(t *testing.T, kind string, rows []person, spoil func(s []datas
 	g := nn.NewGraph(1)
 	x := nn.Concat(nn.BatchNorm(g.Input("numbers", 2), nn.NormOptions{}), nn.Embedding(g.IDs("names", 1), nn.EmbeddingOptions{Dim: 4}))
 	chance := nn.Linear(nn.Linear(x, 16, nn.LinearOptions{Act: nn.ReLU}), 1, nn.LinearOptions{Act: nn.Sigmoid})
-	report, err := train.Check(t.Context(), train.Job{Loss: nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("y", 1))), Outputs: []*nn.Node{chance},
-		Rule: optimizer.Adam{LR: 1e-3}, Files: f})
+	j := train.Job{Loss: nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("y", 1))), Outputs: []*nn.Node{chance}, Rule: optimizer.Adam{LR: 1e-3}, Files: f}
+	if kind == "rows" { // which may be of anything
+		j.Data = f.Load
+	}
+	report, err := train.Check(t.Context(), j)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,6 +193,24 @@ func TestCheckOfCopies(t *testing.T) {
 	alike := people(4000, func(i int, p *person) { p.age, p.amount = fmt.Sprint(i%7), fmt.Sprint(i%11) })
 	for want, of := range map[string][]person{"of the test rows are rows to train on": slices.Repeat(rows, 10), "nothing to look at": alike} {
 		if said := lookAtPeople(t, "CSV", of, nil).String(); !strings.Contains(said, want) {
+			t.Errorf("wanted %q:\n%v", want, said)
+		}
+	}
+}
+
+// TestCheckOfFieldsInRows: where only rows are known, a field that is always missing has the value for it in all of them.
+func TestCheckOfFieldsInRows(t *testing.T) {
+	t.Parallel()
+	for want, spoil := range map[string]func(i int, p *person){
+		`all rows have one value of field "amount" of feed "numbers"`: func(_ int, p *person) { p.amount = "" },
+		"nothing to look at": func(i int, p *person) {
+			if p.amount = "7"; i == 1999 {
+				p.amount = ""
+			}
+		},
+	} {
+		report := lookAtPeople(t, "rows", people(2000, spoil), func(_ []dataset.CSVColumn, f *train.Files) { f.HeldOut = -1 })
+		if said := report.String(); !strings.Contains(said, want) || len(report.Findings) > 1 {
 			t.Errorf("wanted %q:\n%v", want, said)
 		}
 	}

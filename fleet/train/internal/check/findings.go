@@ -69,22 +69,27 @@ func (r *Report) feed(f Feed) {
 	}
 }
 
-// values checks a feed's values: numbers too far from the others, and codes.
+// values checks a feed's values: numbers too far from the others, codes, and fields with one value.
 func (r *Report) values(j Job, f Feed) {
 	seen := r.rows.feeds[f.Name]
-	var absurd, codes []string
+	var absurd, codes, alike []string
 	for _, e := range seen.edges[:min(2, 2*len(seen.columns))] {
 		if seen.columns[e.col].absurd(e.value) {
 			absurd = append(absurd, fmt.Sprintf("%s (%.4g)", j.place(f.Name, e.col), e.value))
 		}
 	}
 	for i := range seen.columns {
-		if said := seen.columns[i].code(); said != "" && absurd == nil {
+		c := &seen.columns[i]
+		if said := c.code(); said != "" && absurd == nil {
 			codes = append(codes, j.place(f.Name, i)+said)
+		}
+		if r.texts == nil && j.Places[f.Name] != nil && c.constant() && !seen.constant() && !f.Label {
+			alike = append(alike, j.place(f.Name, i))
 		}
 	}
 	r.findIn(far, absurd)
 	r.findIn(coded, codes)
+	r.findIn(same, alike)
 }
 
 // far reports whether predictions before the first step have another size than the label's numbers.

@@ -78,15 +78,15 @@ func (r *Report) readTexts(ctx context.Context, j Job) error {
 type fault struct{ what, do string }
 
 var (
-	absent = &fault{"no row has a value of field %s",
+	absent = &fault{"no row has a value of %s",
 		"look at its name and at what means a missing value, or leave it out"}
-	same = &fault{"all rows have one value of field %s",
+	same = &fault{"all rows have one value of %s",
 		"is it the right field? It says nothing; a derived one may need other Buckets, or another Part"}
-	own = &fault{"nearly every row has an id of its own in field %s", "a model knows nothing of the ids of other " +
+	own = &fault{"nearly every row has an id of its own in %s", "a model knows nothing of the ids of other " +
 		"rows: leave it out, or take a number as one, or a text's words, as Varying with a Separator"}
-	days = &fault{"the ids of field %s are dates", "a model knows nothing of later ones: make Derived fields of it, " +
+	days = &fault{"the ids of %s are dates", "a model knows nothing of later ones: make Derived fields of it, " +
 		"such as its Weekday, its Month or its Seconds"}
-	spelt = &fault{"texts that differ in case, blanks or a point alone are other ids in field %s",
+	spelt = &fault{"texts that differ in case, blanks or a point alone are other ids in %s",
 		"write them alike, or set CSV.Trim against blanks and HashNumbers against points"}
 	coded = &fault{"a number looks like the code of a missing one in %s",
 		"name it in NAs, and give the column a Missing: as a number it outweighs the others"}
@@ -103,7 +103,7 @@ func (r *Report) textual(j Job) {
 				"if the model will be asked about later rows, test on these: Files.Last, or LastBy")
 		}
 		of, detail := t.fault()
-		names[of] = append(names[of], fmt.Sprintf("%q", t.Name)+detail)
+		names[of] = append(names[of], fmt.Sprintf("field %q", t.Name)+detail)
 	}
 	for _, f := range []*fault{absent, same, own, days, spelt} {
 		r.findIn(f, names[f])

@@ -15,6 +15,12 @@ func (c *column) sorted() []pair {
 	return c.pairs
 }
 
+// constant reports whether all rows have one number.
+func (c *column) constant() bool {
+	p := c.sorted()
+	return len(p) >= enoughRows && p[0].x == p[len(p)-1].x && c.sum == c.n*float64(p[0].x)
+}
+
 // code describes a number of nines, such as -999, that rows have and that lies far beyond all others; "" if there is
 // none.
 func (c *column) code() (said string) {
