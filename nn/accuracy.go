@@ -36,6 +36,9 @@ func (a accuracy) infer(in []*Node) ([]int, error) {
 		return nil, fmt.Errorf("k is %d, at least 1 is needed", a.K)
 	}
 	_, err := perLabel(in[0], in[1])
+	if err == nil && in[0].perExample() == 1 {
+		err = fmt.Errorf("%v has one class, which every label is", in[0])
+	}
 	if err != nil && in[0].perExample() == 1 {
 		err = fmt.Errorf("%w; for one probability an example, use BinaryAccuracy", err)
 	}

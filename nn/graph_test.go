@@ -48,6 +48,8 @@ func TestMistakes(t *testing.T) {
 		"layer norm": {func(g *Graph) *Node {
 			return apply("", layerNorm{Epsilon: 1e-5}, g.Input("x", 3), g.Parameter(ParameterOptions{Name: "s"}, 4), g.Parameter(ParameterOptions{}, 3))
 		}, []string{"layer_norm", `"s" [4]`, `"x" [N 3]`}},
+		"one class":    {func(g *Graph) *Node { return Accuracy(g.Input("p", 1), g.IDs("y", 1)) }, []string{"accuracy", `"p" [N 1] has one class`, "BinaryAccuracy"}},
+		"one item":     {func(g *Graph) *Node { return NDCG(g.Input("p", 1), g.Input("y", 1), 3) }, []string{"ndcg", `"p" [N 1] rank the one item`, "AUC"}},
 		"top 0":        {func(g *Graph) *Node { return TopK(g.Input("p", 3), g.IDs("y", 1), 0) }, []string{"accuracy", "k is 0"}},
 		"no size":      {func(g *Graph) *Node { return Linear(g.Input("x", 3), 0, LinearOptions{Name: "fc1"}) }, []string{`"fc1.w_0"`, "[3 0]"}},
 		"negative dim": {func(g *Graph) *Node { return g.Input("x", -1, 3) }, []string{`input "x"`, "[-1 3]"}},

@@ -221,6 +221,10 @@ func ranked(m measure, in []*Node) error {
 	if len(scores.shape) != 2 || scores.shape[0] != batch {
 		return fmt.Errorf("scores %v are not of shape [N C]", scores)
 	}
+	if scores.shape[1] == 1 {
+		return fmt.Errorf("scores %v rank the one item of an example, which is always first: for one score an "+
+			"example, use AUC", scores)
+	}
 	if isInt(relevance) {
 		return manyClasses(m, in)
 	}

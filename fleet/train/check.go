@@ -72,7 +72,7 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 // looked is the job as package check takes it.
 func (j *Job) looked(s strategy.Strategy, train, test *dataset.Dataset) (check.Job, error) {
 	first, err := (&shares{job: j, train: train}).of(0)
-	return check.Job{Loss: j.Loss, Outputs: j.Outputs, Metrics: j.Metrics, Rule: j.Rule, Train: train, Test: test,
+	return check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
 		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
 		Places: places(j.Files.Format)}, err
 }

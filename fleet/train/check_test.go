@@ -31,7 +31,6 @@ type looked struct {
 	norm     bool
 	hidden   nn.LinearOptions
 	loss     func(logit, label *nn.Node) *nn.Node
-	metric   func(logit, label *nn.Node) *nn.Node
 	outputs  func(logit, label *nn.Node) *nn.Node
 	rule     optimizer.Rule
 	order    func(epoch int, rows *dataset.Dataset) *dataset.Dataset
@@ -74,11 +73,7 @@ func (l *looked) job() train.Job {
 		in = nn.BatchNorm(in, nn.NormOptions{})
 	}
 	logit := nn.Linear(nn.ReLU(nn.Linear(in, 16, l.hidden)), 1, nn.LinearOptions{})
-	var metrics []*nn.Node
-	if l.metric != nil {
-		metrics = append(metrics, l.metric(logit, label))
-	}
-	return train.Job{Options: l.Options, Metrics: metrics, Strategy: l.spare, Loss: nn.Mean(l.loss(logit, label)), Rule: l.rule, Rows: l.order,
+	return train.Job{Options: l.Options, Strategy: l.spare, Loss: nn.Mean(l.loss(logit, label)), Rule: l.rule, Rows: l.order,
 		Outputs: []*nn.Node{l.outputs(logit, label)},
 		Data: func(ctx context.Context) (first, second *dataset.Dataset, err error) {
 			if first, err = l.made(1, l.rows).Load(ctx); err == nil {
@@ -122,7 +117,6 @@ func TestCheck(t *testing.T) {
 				return nn.SoftmaxWithCrossEntropy(nn.Softmax(nn.Concat(a, nn.Scale(a, -1, 0))), nn.Cast(b, nn.Int64))
 			}
 		}, "makes some of them again", false},
-		"NDCG of one item":     {func(l *looked) { l.metric = func(a, b *nn.Node) *nn.Node { return nn.NDCG(a, b, 10) } }, "ranks the one item of a row", false},
 		"a rate of 1,000":      {func(l *looked) { l.rule = optimizer.Adam{LR: 1000} }, "a smaller learning rate", false},
 		"a rate of SGD of 1e9": {func(l *looked) { l.rule = optimizer.SGD{LR: 1e9} }, "lower the learning rate", true},
 		"a rate of 1e-12":      {func(l *looked) { l.rule = optimizer.SGD{LR: 1e-12} }, "a larger learning rate", false},

@@ -78,6 +78,8 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	switch {
 	case j.Loss == nil:
 		err = errors.New("train: Job.Loss is nil: it is the node to minimise")
+	case j.Loss.Err() != nil: // the first of the graph, before what follows from it
+		err = j.Loss.Err()
 	case j.Rule == nil:
 		err = errors.New("train: Job.Rule is nil: it is what updates the weights, such as optimizer.Adam{LR: 1e-3}")
 	case j.Data == nil && j.Files.Format == nil:

@@ -98,6 +98,12 @@ func TestJobsWithoutWhatTheyNeed(t *testing.T) {
 			j.Data, j.Files = nil, train.Files{Format: dataset.Criteo{}, Paths: []string{"/no/such/rows"}}
 			j.Outputs = nil
 		},
+		`nn: input "x" (`: func(j *train.Job) { // and no name of its metric
+			g := nn.NewGraph(1)
+			g.Input("x", 1)
+			j.Loss = nn.Mean(nn.SquareError(g.Input("x", 1), g.Input("y", 1)))
+			j.Metrics, j.Outputs = []*nn.Node{nn.AUC(j.Loss, g.Input("z", 1))}, nil
+		},
 		"train: -out=/dev/null/out, where the job leaves what it has trained: mkdir": func(j *train.Job) { j.Out = "/dev/null/out" },
 		`train: -strategy={k_steps:1}: invalid character 'k' looking for beginning of object key string: want JSON, such as`: func(j *train.Job) {
 			set := flag.NewFlagSet("", flag.ContinueOnError)

@@ -15,7 +15,6 @@ import (
 type Job struct {
 	Loss        *nn.Node
 	Outputs     []*nn.Node
-	Metrics     []*nn.Node
 	Rule        optimizer.Rule
 	Train, Test *dataset.Dataset
 	First       *dataset.Dataset // the rows of the first epoch, in their order

@@ -20,7 +20,7 @@ func (r *Report) conclude(j Job) {
 		r.placed(j, f)
 	}
 	r.apart(j)
-	r.serving(j)
+	r.serving()
 	r.tables(j)
 	if len(r.Losses) > 0 && len(r.Params) > 0 {
 		r.predictions()
@@ -183,14 +183,8 @@ func (r *Report) labelFeed(of readings) *reading {
 	return of.feeds[r.graph.labels[0]]
 }
 
-// serving checks what the saved model needs, and metrics that are right whatever it is.
-func (r *Report) serving(j Job) {
-	for _, m := range j.Metrics {
-		if of := m.Inputs(); strings.HasPrefix(m.Label(), "ndcg") && slices.Equal(of[0].Shape(), []int{-1, 1}) {
-			r.find(fmt.Sprintf("metric %v ranks the one item of a row, and is always 1", m),
-				"give it rows of several scores, [N C], or take an AUC")
-		}
-	}
+// serving checks what the saved model needs.
+func (r *Report) serving() {
 	for _, l := range r.graph.labels {
 		if r.graph.needed[l] {
 			r.find(fmt.Sprintf("Job.Outputs are computed from the label %q", l),
