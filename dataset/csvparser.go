@@ -94,19 +94,15 @@ func (p *csvParser) bind(names []string) error {
 	return nil
 }
 
-// mostNames is the most names of a header in an error.
-const mostNames = 20
+// mostText bounds the text of a header in an error.
+const mostText = 400
 
 // find returns the index of a field among the names.
 func find(names []string, name string) (int, error) {
 	from, bad := slices.Index(names, name), &LineError{Field: strconv.Quote(name), Want: "a field of that name"}
 	switch {
 	case from < 0:
-		more, some := "", names
-		if n := len(names) - mostNames; n > 0 {
-			more, some = fmt.Sprintf(" and %d more", n), names[:mostNames]
-		}
-		bad.Got = fmt.Sprintf("only %.40q%s%s", some, more, advice(names, name))
+		bad.Got = fmt.Sprintf("only %.*s%s", mostText, fmt.Sprintf("%.40q", names), advice(names, name))
 		return 0, bad
 	case slices.Contains(names[from+1:], name):
 		bad.Got = fmt.Sprintf("two in %q: rename one", names)
