@@ -24,9 +24,9 @@ type Finding = check.Finding
 // Check examines a job before it trains, as the flag -check of every program does. It reads the rows as the job does
 // and reports the contents of each feed, and the first 100,000 lines of the job's Files once more, for what they have
 // before Missing fills it; it makes twenty steps on separate tables, in this process, and reports which params had a
-// gradient; and it lists likely mistakes, such as numbers that are not scaled, a feed that gives away the label, a table
-// that is too small for its ids, or a learning rate with which the loss rises. It contacts no server and writes no file.
-// The job's graph can't be used for training afterwards: make the job again.
+// gradient; and it lists likely mistakes, such as numbers that are not scaled, a feed that gives away the label, a
+// table that is too small for its ids, or a learning rate with which the loss rises. It contacts no server and writes
+// no file. The job's graph can't be used for training afterwards: make the job again.
 //
 // Check returns an error if the job would be refused at the start; problems that would end it later are Findings that
 // Fail.
