@@ -78,6 +78,7 @@ func TestCheckOfTexts(t *testing.T) {
 		"constant":                    {spoil: every(1, func(p *person) { p.amount = "7" }), want: `all rows have one value of field "amount"`},
 		"a feed that is constant":     {spoil: every(1, func(p *person) { p.city = "Rome" }), want: `all rows have one value of field "city"`},
 		"an id of its own":            {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"id"} }, want: `nearly every row has an id of its own in field "id"`},
+		"an id of its own, of many":   {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields, s[1].Hash = []string{"id"}, 1<<30 }, want: `nearly every row has an id of its own in field "id"`},
 		"a number as id":              {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"amount"} }, want: `nearly every row has an id of its own in field "amount"`},
 		"a date as id":                {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"date"} }, want: `the ids of field "date" are dates`},
 		"an absurd number": {spoil: func(i int, p *person) {

@@ -63,7 +63,7 @@ func (r *Report) feed(f Feed) {
 	case raw && f.Kind == "number" && size > large:
 		r.find(fmt.Sprintf("feed %q is %.4g ± %.4g, and reaches %s as it is", f.Name, f.Mean, f.Deviation, layer),
 			"Scale or Standardize its column, or begin with nn.BatchNorm")
-	case f.Unseen > strange && !f.Many && !r.More: // else the rows that were not read may have them
+	case f.Unseen > strange && !f.Many && !r.More && !r.found(own.do): // else the rows that were not read may have them
 		r.find(fmt.Sprintf("%s of feed %q in test rows are ids that no row to train on has", percent(f.Unseen), f.Name),
 			unseen)
 	}
@@ -83,7 +83,9 @@ func (r *Report) values(j Job, f Feed) {
 		if said := c.code(); said != "" && absurd == nil {
 			codes = append(codes, j.place(f.Name, i)+said)
 		}
-		if r.texts == nil && j.Places[f.Name] != nil && c.constant() && !seen.constant() && !f.Label {
+		tests := r.tested.feeds[f.Name]
+		always := c.constant() && (tests == nil || tests.columns[i].constant()) // else it hardly ever varies
+		if r.texts == nil && j.Places[f.Name] != nil && always && !seen.constant() && !f.Label {
 			alike = append(alike, j.place(f.Name, i))
 		}
 	}
