@@ -20,7 +20,8 @@ type naiveTable struct {
 	mu   sync.Mutex
 	rows map[uint64][]float32
 
-	met, left sync.WaitGroup
+	met  [2]sync.WaitGroup // after the warm-up, and at the end
+	left sync.WaitGroup
 }
 
 const (
@@ -49,8 +50,8 @@ func (n *naiveTable) handle(body []byte, reply *transport.Reply) {
 			}
 		})
 	case naiveMeet:
-		n.met.Done()
-		n.met.Wait()
+		n.met[ids[0]].Done()
+		n.met[ids[0]].Wait()
 	case naiveLeave:
 		n.left.Done()
 	}
@@ -77,7 +78,8 @@ func serveNaive(ctx context.Context, net transport.Transport, endpoint string, w
 		return err
 	}
 	n := &naiveTable{rows: map[uint64][]float32{}}
-	n.met.Add(workers)
+	n.met[0].Add(workers)
+	n.met[1].Add(workers)
 	n.left.Add(workers)
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(n.handle) }()
@@ -93,11 +95,11 @@ func runNaive(ctx context.Context, out io.Writer) error {
 	}
 	net, endpoint := &transport.FastHTTP{}, os.Getenv("PADDLE_PSERVERS_IP_PORT_LIST")
 	defer net.CloseIdleConnections()
+	workers, err := strconv.Atoi(os.Getenv("PADDLE_TRAINERS_NUM"))
+	if err != nil {
+		return err
+	}
 	if os.Getenv("TRAINING_ROLE") == "PSERVER" {
-		workers, err := strconv.Atoi(os.Getenv("PADDLE_TRAINERS_NUM"))
-		if err != nil {
-			return err
-		}
 		if err := serveNaive(ctx, net, endpoint, workers); err != nil {
 			return err
 		}
@@ -108,7 +110,7 @@ func runNaive(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	c := &naiveClient{net: net, endpoint: endpoint}
-	t, err := tr.trainNaive(ctx, c, worker)
+	t, err := tr.trainNaive(ctx, c, worker, workers)
 	if err != nil {
 		return err
 	}
@@ -130,20 +132,26 @@ func (c *naiveClient) call(ctx context.Context, op, dim int, ids []uint64, g, w 
 	})
 }
 
-func (tr *traffic) trainNaive(ctx context.Context, c *naiveClient, worker int) (*timing, error) {
+func (tr *traffic) trainNaive(ctx context.Context, c *naiveClient, worker, workers int) (*timing, error) {
 	g, w, batches := make([]float32, tr.IDs*tr.Dim), make([]float32, tr.IDs*tr.Dim), tr.batches(worker)
 	for i := range g {
 		g[i] = 1e-3
 	}
-	control := func(op int) error { return c.call(ctx, op, 0, nil, nil, nil) }
+	control := func(op int, which ...uint64) error { return c.call(ctx, op, 0, which, nil, nil) }
 	if err := c.awaitServer(ctx); err != nil {
 		return nil, err
 	}
 	t, err := tr.measure(
 		func(i int) error { return c.call(ctx, naivePull, tr.Dim, batches[i%loopBatches], nil, w) },
 		func(i int) error { return c.call(ctx, naivePush, tr.Dim, batches[i%loopBatches], g, nil) },
-		func() error { return control(naiveMeet) },
+		func() error { return control(naiveMeet, 0) },
 		func() error { return nil })
+	if err == nil {
+		err = errors.Join(control(naiveMeet, 1), c.call(ctx, naivePull, tr.Dim, batches[0], nil, w))
+	}
+	if err == nil {
+		err = tr.arrived(batches[0], w, workers, 1)
+	}
 	return t, errors.Join(err, control(naiveLeave))
 }
 

@@ -3,6 +3,8 @@ package fleet_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -44,6 +46,8 @@ const trafficVariable = "GOFLEET_TEST_TRAFFIC"
 //	tiny    one row of one float
 //	dense   one row of 4 MB
 //
+// Rows must have at the end what all pushes make of them.
+//
 // step-us is the time of a step, pull and push, as the slowest worker sees it; cpu-us what all processes used for a step of
 // one worker, start and end of the job included.
 func BenchmarkProcesses(b *testing.B) {
@@ -60,13 +64,13 @@ func BenchmarkProcesses(b *testing.B) {
 		workers int
 		traffic
 	}{
-		{"tiny", "traffic", 1, tiny}, {"tiny/naive", "naiveTraffic", 1, tiny},
-		{"dense", "traffic", 1, dense}, {"dense/naive", "naiveTraffic", 1, dense},
+		{"tiny", "traffic", 1, tiny}, {"naive/tiny", "naiveTraffic", 1, tiny},
+		{"dense", "traffic", 1, dense}, {"naive/dense", "naiveTraffic", 1, dense},
 		{"loop/async/1worker", "traffic", 1, loop}, {"loop/async/2workers", "traffic", 2, loop},
 		{"loop/sync/1worker", "traffic", 1, inSync}, {"loop/sync/2workers", "traffic", 2, inSync},
 		{"loop/sync/ahead/1worker", "traffic", 1, ahead}, {"loop/sync/ahead/2workers", "traffic", 2, ahead},
-		{"crowd", "traffic", 8, crowd}, {"crowd/naive", "naiveTraffic", 8, crowd},
-		{"loop/naive/1worker", "naiveTraffic", 1, loop}, {"loop/naive/2workers", "naiveTraffic", 2, loop},
+		{"crowd", "traffic", 8, crowd}, {"naive/crowd", "naiveTraffic", 8, crowd},
+		{"naive/loop/1worker", "naiveTraffic", 1, loop}, {"naive/loop/2workers", "naiveTraffic", 2, loop},
 	} {
 		b.Run(c.name, func(b *testing.B) { benchProcesses(b, c.program, c.workers, c.traffic) })
 	}
@@ -148,7 +152,49 @@ func (tr *traffic) train(ctx context.Context, f *fleet.Fleet, o *loop) (*timing,
 	}
 	pull := func(i int) error { aim(i); return session.Begin(ctx, st) }
 	push := func(int) error { return session.End(ctx, st) }
-	return tr.measure(pull, push, func() error { return f.BarrierWorker(ctx) }, func() error { return session.Close(ctx) })
+	meet := func() error { return f.BarrierWorker(ctx) }
+	t, err := tr.measure(pull, push, meet, func() error { return session.Close(ctx) })
+	if err != nil {
+		return nil, err
+	}
+	if err := meet(); err != nil {
+		return nil, err
+	}
+	share := float32(1) // of a worker's gradient that a round takes
+	if tr.Mode == strategy.ModeSync {
+		share = 1 / float32(f.WorkerNum())
+	}
+	look, err := o.OpenSession()
+	if err != nil {
+		return nil, err
+	}
+	st.Eval, r.Next = true, nil
+	aim(0)
+	if err := look.Begin(ctx, st); err != nil {
+		return nil, err
+	}
+	return t, errors.Join(tr.arrived(r.IDs, r.W, f.WorkerNum(), share), look.End(ctx, st), look.Close(ctx))
+}
+
+// arrived returns an error unless rows have what the pushes of all workers make of them.
+func (tr *traffic) arrived(ids []uint64, w []float32, workers int, share float32) error {
+	pushes := map[uint64]int{}
+	for worker := range workers {
+		for i, batch := range tr.batches(worker) {
+			for _, id := range batch {
+				pushes[id] += 2 + (tr.Steps+loopBatches-1-i)/loopBatches
+			}
+		}
+	}
+	for i, id := range ids {
+		want := -0.01 * 1e-3 * share * float32(pushes[id])
+		for _, got := range w[i*tr.Dim:][:tr.Dim] {
+			if d := (got - want) / want; d < -1e-3 || d > 1e-3 {
+				return fmt.Errorf("row %d has %g, want %g of %d pushes", id, got, want, pushes[id])
+			}
+		}
+	}
+	return nil
 }
 
 // measure times the steps, after some that bring the rows to life and a meeting of the workers.

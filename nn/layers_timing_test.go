@@ -52,6 +52,15 @@ var timedModels = map[string]func() (loss *Node, feed batchOf){
 		return Mean(loss), batchOf{"seen": someIDs(1, n, l), "item": someIDs(2, n, 1), "mask": maskOf(n, l, 0.7),
 			"label": maskOf(n, 1, 0.5)}
 	},
+	"conv": func() (*Node, batchOf) {
+		const n = 64
+		g := NewGraph(1)
+		h := MaxPool2D(Conv2D(g.Input("x", 1, 28, 28), 16, ConvOptions{Kernel: 5, Act: ReLU}), PoolOptions{Kernel: 2})
+		h = MaxPool2D(Conv2D(h, 32, ConvOptions{Kernel: 5, Act: ReLU}), PoolOptions{Kernel: 2})
+		score := Linear(Reshape(h, 512), 10, LinearOptions{Act: Softmax})
+		return Mean(CrossEntropy(score, g.IDs("label", 1))), batchOf{"x": floats([]int{n, 1, 28, 28}, uniform(1, n*784, 0, 1)...),
+			"label": int64sOf([]int{n, 1}, integers(2, n, 10)...)}
+	},
 	"mmoe": func() (*Node, batchOf) {
 		const n, d = 512, 64
 		g := NewGraph(1)

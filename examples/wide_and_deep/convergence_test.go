@@ -14,7 +14,6 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/law"
 )
 
@@ -89,7 +88,7 @@ func TestConvergence(t *testing.T) {
 		what, rounds, out = "", wholeContests(), t.Output()
 	}
 	train, test := flightsFor(t, what)
-	fmt.Fprint(out, "| mode | workers | batch | test AUC | one process | at most less | loss | examples/s | staleness: mean, most |\n|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Fprint(out, "| mode | workers | batch | test AUC | one process | at most less | staleness: mean/most |\n|---|---|---|---|---|---|---|\n")
 	alone := map[string]outcome{}
 	for _, c := range rounds {
 		t.Run(fmt.Sprintf("%s/%d×%d", c.name(), c.workers, c.batch), func(t *testing.T) {
@@ -104,8 +103,8 @@ func TestConvergence(t *testing.T) {
 				worst = max(worst, b.auc-o.auc)
 			}
 			n := float64(*convergenceSeeds)
-			fmt.Fprintf(out, "| %s | %d | %d | %.4f | %.4f | %.4f | %.4f | %.0f | %.2f, %d |\n", c.name(), c.workers, c.batch, got.auc/n, base.auc/n, worst,
-				got.loss/n, got.rate/n, got.counts.Staleness(), got.counts.MostStale)
+			fmt.Fprintf(out, "| %s | %d | %d | %.4f | %.4f | %.4f | %.2f/%d |\n", c.name(), c.workers, c.batch, got.auc/n, base.auc/n, worst,
+				got.counts.Staleness(), got.counts.MostStale)
 			if c.like > 0 && got.auc/n < base.auc/n-c.lose {
 				t.Errorf("AUC %.4f, one process has %.4f; want no more than %.3f less", got.auc/n, base.auc/n, c.lose)
 			}
@@ -155,15 +154,14 @@ func flightsFor(t *testing.T, args string) (train, test *dataset.Dataset) {
 
 // outcome is what a contest came to.
 type outcome struct {
-	auc, loss float64 // on the test rows
-	rate      float64 // examples a second of all workers
-	counts    stats.Counts
+	auc    float64 // on the test rows
+	counts stats.Counts
 }
 
 // compete trains a model on a cluster in this process.
 func compete(t *testing.T, servers, workers int, args string, rows, test *dataset.Dataset) (o outcome) {
 	t.Helper()
-	var mu sync.Mutex // guards o's rate and counts
+	var mu sync.Mutex // guards o
 	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
 		j, err := jobtest.Job(program, append(strings.Fields(args), "-out=")...)
 		if err != nil {
@@ -174,9 +172,8 @@ func compete(t *testing.T, servers, workers int, args string, rows, test *datase
 		mu.Lock()
 		defer mu.Unlock()
 		if f.IsWorker() && err == nil {
-			o.rate += res.Epoch.Rate()
 			o.add(f.Stats().Counts)
-			o.auc, o.loss = res.Last.Values["test AUC"], res.Last.Values[train.EvalLoss]
+			o.auc = res.Last.Values["test AUC"]
 		}
 		return err
 	})
@@ -185,7 +182,7 @@ func compete(t *testing.T, servers, workers int, args string, rows, test *datase
 
 // join adds what another training of the same kind has come to.
 func (o *outcome) join(other outcome) {
-	o.auc, o.loss, o.rate = o.auc+other.auc, o.loss+other.loss, o.rate+other.rate
+	o.auc += other.auc
 	o.add(other.counts)
 }
 

@@ -1,8 +1,8 @@
 """Times training steps, forward and backward, of the models of layers_timing_test.go, in PyTorch 2.6 on a CPU.
 
-    python torch_steps.py [model]
+    python torch_steps.py [model [threads]]
 
-The fastest of 40 steps is the one that other processes have disturbed least.
+It prints what go test prints of BenchmarkLayers. The fastest of 40 steps is the one that other processes have disturbed least.
 """
 import sys
 import time
@@ -89,6 +89,16 @@ class DIN(nn.Module):
         return F.binary_cross_entropy_with_logits(self.top(torch.cat([i, q, i * q], 1)), self.label)
 
 
+class Conv(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Conv2d(1, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(16, 32, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(512, 10))
+        self.x, self.label = torch.rand(64, 1, 28, 28), torch.randint(0, 10, (64,))
+
+    def forward(self):
+        return F.cross_entropy(self.net(self.x), self.label)
+
+
 class MMoE(nn.Module):
     def __init__(self):
         super().__init__()
@@ -104,16 +114,15 @@ class MMoE(nn.Module):
         return F.binary_cross_entropy_with_logits(torch.cat(y, 1), self.label)
 
 
-for threads in [1, 2]:
+models = {"transformer": Transformer, "gru4rec": GRU4Rec, "two_towers": TwoTowers, "din": DIN, "mmoe": MMoE, "conv": Conv}
+for threads in [int(t) for t in sys.argv[2:]] or [1, 2]:
     torch.set_num_threads(threads)
-    for name, make in [("transformer", Transformer), ("gru4rec", GRU4Rec), ("two_towers", TwoTowers), ("din", DIN), ("mmoe", MMoE)]:
-        if len(sys.argv) > 1 and sys.argv[1] != name:
-            continue
-        model, walls, cpus = make(), [], []
+    for name in sys.argv[1:2] or models:
+        model, walls, cpus = models[name](), [], []
         for _ in range(40):
             wall, cpu = time.perf_counter(), time.process_time()
             model().backward()
             model.zero_grad(set_to_none=True)
             walls.append(time.perf_counter() - wall)
             cpus.append(time.process_time() - cpu)
-        print(f"{name}, {threads} threads: least {min(walls) * 1e3:.2f} ms, of processor {min(cpus) * 1e3:.2f} ms")
+        print(f"BenchmarkLayers/{name}-{threads} 40 {min(walls) * 1e3:.2f} least-ms {min(cpus) * 1e3:.2f} least-cpu-ms")
