@@ -116,16 +116,15 @@ func (p Program) counts(s *stage, counts []float64) (wrong []string) {
 	for _, c := range counts {
 		sum += c
 	}
-	if sum = max(sum, want); !p.counted() { // an epoch that begins anew may count what was trained of it before
-		sum = want + mayMore
-	}
+	most := want + mayMore // an epoch that begins anew counts what was trained of it before
 	if p.counted() {
+		most = min(most, max(sum, want)+mayLess) // what the ledger lacks was trained
 		wrong = p.trainedOnce(counts)
 	}
 	got, ends := float64(last.Examples), last.End && last.Epoch == p.Epochs
-	if p.Patience == 0 && (got < want-mayLess || got > sum+0.01 || !ends) {
+	if p.Patience == 0 && (got < want-mayLess || got > most+0.01 || !ends) {
 		wrong = append(wrong, fmt.Sprintf("the history ends with %v examples in epoch %d, end %t; want %v to %v", got,
-			last.Epoch, last.End, want-mayLess, sum))
+			last.Epoch, last.End, want-mayLess, most))
 	}
 	return wrong
 }
