@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
-// MemoryLimit returns the memory limit, in bytes, of this process's control group; 0 if there is none.
-func MemoryLimit() int64 { return memoryLimit(os.DirFS("/")) }
+// MemoryLimit returns the memory limit, in bytes, of this process's control group; 0 if there is none. It is read once.
+var MemoryLimit = sync.OnceValue(func() int64 { return memoryLimit(os.DirFS("/")) })
 
 // unbounded is the limit from which on version 1 means no limit: it rounds the largest number down to a page.
 const unbounded = math.MaxInt64 >> 16 << 16

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 )
 
 // TempSuffix ends the names of files that are being written. Their names begin with a dot and the file's final name.
@@ -38,8 +39,22 @@ func CreateOn(on FS, name string) (*File, error) {
 		return nil, err
 	}
 	f := &File{on: on, name: name, tmp: tmp, sum: NewHash()}
-	f.Writer = bufio.NewWriterSize(counter{f}, 4*large)
+	f.Writer = buffers.Get().(*bufio.Writer)
+	f.Reset(counter{f})
 	return f, nil
+}
+
+// buffers are reused: they are larger than most files.
+var buffers = sync.Pool{New: func() any { return bufio.NewWriterSize(nil, 4*large) }}
+
+// close closes the temporary file. The buffer may be another file's from then on.
+func (f *File) close() error {
+	if f.Writer != nil {
+		f.Reset(nil)
+		buffers.Put(f.Writer)
+		f.Writer = nil
+	}
+	return f.tmp.Close()
 }
 
 // large is the size in bytes from which a piece is written without copying it into the buffer.
@@ -106,7 +121,7 @@ func (f *File) Finish() error {
 	if err == nil {
 		err = f.tmp.Sync()
 	}
-	if err = errors.Join(err, f.tmp.Close()); err != nil {
+	if err = errors.Join(err, f.close()); err != nil {
 		f.on.Remove(f.tmp.Name())
 		return fmt.Errorf("writing %s: %w", f.name, err)
 	}
@@ -145,7 +160,7 @@ func (f *File) Abandon() {
 		f.on.Remove(f.name)
 		return
 	}
-	f.tmp.Close()
+	f.close()
 	f.on.Remove(f.tmp.Name())
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -40,7 +41,7 @@ func TestBudgetIsKept(t *testing.T) {
 			p := &optimizer.Param{Name: "e", Shape: []int{0, dim}, Embedding: true, MaxBytes: bytes}
 			table, err := NewSparse(p, optimizer.Adagrad{}, Options{})
 			check(t, err)
-			rounds := min(100, 50<<20/int(bytes))
+			rounds := max(2, law.Tries(min(100, 50<<20/int(bytes))))
 			for round := range uint64(rounds) {
 				fill(t, table, round<<32)
 				st, want := table.Stats(), int(bytes)/RowBytes(p, optimizer.Adagrad{})
