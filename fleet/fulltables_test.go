@@ -79,7 +79,7 @@ func TestFullTablesSaySo(t *testing.T) {
 // Promise: [G2] a job whose tables are full goes on from its checkpoint, on as many servers or more
 func TestFullTablesGoOn(t *testing.T) {
 	t.Parallel()
-	const bound = 1 << 18
+	const bound = 1 << 16
 	for from := range 6 {
 		for _, to := range []int{from, 5 - from} {
 			dir := t.TempDir() + "/ck"
@@ -105,7 +105,7 @@ func TestFullTablesGoOn(t *testing.T) {
 			}
 			held := 0
 			more := func(ctx context.Context, c *trial.Counter, base uint64) error {
-				for from := range uint64(32) {
+				for from := range uint64(8) {
 					c.IDs = nil
 					for id := range uint64(1 << 10) {
 						c.IDs = append(c.IDs, base+from<<10+id)
@@ -125,7 +125,7 @@ func TestFullTablesGoOn(t *testing.T) {
 					return err
 				}
 				held = rows(ctx, f)
-				if want := max(1, from) * int(bound/plan.Variables[1].RowBytes); held != want || held == 32<<10 {
+				if want := max(1, from) * int(bound/plan.Variables[1].RowBytes); held != want || held == 8<<10 {
 					t.Errorf("%d servers hold %d rows, want %d", from, held, want)
 				}
 				return f.SavePersistables(ctx, dir)

@@ -176,7 +176,7 @@ func TestExecutorsByTurnsAreTold(t *testing.T) {
 	})
 }
 
-// TestAWorkerThatComputesIsWaitedFor: at default timeouts a job ends well though a worker computes for 40 minutes between two calls, as
+// TestAWorkerThatComputesIsWaitedFor: at default timeouts a job ends well though a worker computes for 20 minutes between two calls, as
 // one that evaluates by hand does, while others wait in a round, at a barrier, and for the whole gradient of a collective job's step.
 //
 // Promise: [G4] a worker that computes alone is waited for 16 times the wait timeout, and no longer
@@ -192,11 +192,12 @@ func TestAWorkerThatComputesIsWaitedFor(t *testing.T) {
 		"geo": {2, strategy.Geo(4)}, "half_async": {2, strategy.HalfAsync()}, "collective": {0, strategy.Sync()},
 	}) {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			cluster := fleettest.Cluster{Servers: k.servers, Workers: 3}
 			cluster.Simulate(t, nil, trial.Counters(1, k.s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				for range 2 {
 					if f.WorkerIndex() == 2 {
-						time.Sleep(40 * time.Minute)
+						time.Sleep(20 * time.Minute)
 					}
 					if err := c.Train(ctx, 10); err != nil {
 						return err
