@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -94,24 +95,26 @@ func TestClipUnderFaults(t *testing.T) {
 func TestWorkerDiesWhileGradientsAreMeasured(t *testing.T) {
 	t.Parallel()
 	for reached := range 2 {
-		s, net := trial.Hasty(strategy.Sync()), transport.NewMemory()
-		c := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Transport: net}}
-		errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-			if f.WorkerIndex() == 1 {
-				return trial.DieHalfway(ctx, f, net, trial.Clips()["all"], s, reached)
-			}
-			return trial.Training{Rule: trial.Clips()["all"], Strategy: s, To: 6, Ahead: true}.Run(ctx, f)
-		})
-		for role, err := range errs {
-			switch {
-			case strings.HasPrefix(role, "server") && !errors.Is(err, fleet.ErrWorkersDied):
-				t.Errorf("%d reached: %s: %v, want ErrWorkersDied", reached, role, err)
-			case role == "worker 0" || role == "worker 2":
-				if err != nil {
-					t.Errorf("%d reached: %s: %v, want it to finish", reached, role, err)
+		synctest.Test(t, func(t *testing.T) {
+			s, net := trial.Hasty(strategy.Sync()), transport.NewMemory()
+			c := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Transport: net}}
+			errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				if f.WorkerIndex() == 1 {
+					return trial.DieHalfway(ctx, f, net, trial.Clips()["all"], s, reached)
+				}
+				return trial.Training{Rule: trial.Clips()["all"], Strategy: s, To: 6, Ahead: true}.Run(ctx, f)
+			})
+			for role, err := range errs {
+				switch {
+				case strings.HasPrefix(role, "server") && !errors.Is(err, fleet.ErrWorkersDied):
+					t.Errorf("%d reached: %s: %v, want ErrWorkersDied", reached, role, err)
+				case role == "worker 0" || role == "worker 2":
+					if err != nil {
+						t.Errorf("%d reached: %s: %v, want it to finish", reached, role, err)
+					}
 				}
 			}
-		}
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -21,28 +22,30 @@ func TestWorkerDies(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
-			net := transport.NewMemory()
-			x := trial.Training{Rule: optimizer.SGD{LR: 0.01}, Strategy: trial.Hasty(s), To: 6, Ahead: true}
-			c := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Transport: net}}
-			errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-				if f.WorkerIndex() == 1 {
-					return dieAfter(ctx, f, net, x)
+			synctest.Test(t, func(t *testing.T) {
+				net := transport.NewMemory()
+				x := trial.Training{Rule: optimizer.SGD{LR: 0.01}, Strategy: trial.Hasty(s), To: 6, Ahead: true}
+				c := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Transport: net}}
+				errs := c.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					if f.WorkerIndex() == 1 {
+						return dieAfter(ctx, f, net, x)
+					}
+					return x.Run(ctx, f)
+				})
+				for role, err := range errs {
+					switch {
+					case strings.HasPrefix(role, "server") && (!errors.Is(err, fleet.ErrWorkersDied) || !strings.Contains(err.Error(), "worker [1]")):
+						t.Errorf("%s: %v, want ErrWorkersDied that names worker 1", role, err)
+					case role == "worker 1" && !errors.Is(err, trial.ErrPulled):
+						t.Errorf("%s: %v, want its silence", role, err)
+					case (role == "worker 0" || role == "worker 2") && err != nil:
+						t.Errorf("%s: %v, want it to finish", role, err)
+					}
 				}
-				return x.Run(ctx, f)
+				if len(errs) != 5 {
+					t.Errorf("%d roles ended, want 5", len(errs))
+				}
 			})
-			for role, err := range errs {
-				switch {
-				case strings.HasPrefix(role, "server") && (!errors.Is(err, fleet.ErrWorkersDied) || !strings.Contains(err.Error(), "worker [1]")):
-					t.Errorf("%s: %v, want ErrWorkersDied that names worker 1", role, err)
-				case role == "worker 1" && !errors.Is(err, trial.ErrPulled):
-					t.Errorf("%s: %v, want its silence", role, err)
-				case (role == "worker 0" || role == "worker 2") && err != nil:
-					t.Errorf("%s: %v, want it to finish", role, err)
-				}
-			}
-			if len(errs) != 5 {
-				t.Errorf("%d roles ended, want 5", len(errs))
-			}
 		})
 	}
 }
@@ -54,6 +57,7 @@ func dieAfter(ctx context.Context, f *fleet.Fleet, net transport.Transport, x tr
 	if err != nil {
 		return err
 	}
+	defer own.Close()
 	x.To, x.After = 2, func(context.Context, *fleet.Fleet, *trial.Toy) error {
 		c.Pulled.Store(true)
 		return trial.ErrPulled

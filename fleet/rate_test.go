@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -413,34 +414,36 @@ func TestRateThatOneServerHeard(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]strategy.Strategy{"sync": strategy.Sync(), "async": strategy.Async()} {
 		t.Run(name, func(t *testing.T) {
-			s = trial.Hasty(s).WithDefaults()
-			net, dead := transport.NewMemory(), make(chan struct{})
-			errs := fleettest.Cluster{Servers: 2, Workers: 2, Options: fleet.Options{Transport: net}}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
-				c := trial.NewCounter(5)
-				if f.IsWorker() && f.IsFirstWorker() {
-					defer close(dead)
-					return dieSetting(ctx, f, c, net, s)
-				}
-				return c.Play(ctx, f, s, func() error {
-					if err := errors.Join(c.Train(ctx, 2), f.BarrierWorker(ctx)); err != nil {
-						return err
+			synctest.Test(t, func(t *testing.T) {
+				s = trial.Hasty(s).WithDefaults()
+				net, dead := transport.NewMemory(), make(chan struct{})
+				errs := fleettest.Cluster{Servers: 2, Workers: 2, Options: fleet.Options{Transport: net}}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					c := trial.NewCounter(5)
+					if f.IsWorker() && f.IsFirstWorker() {
+						defer close(dead)
+						return dieSetting(ctx, f, c, net, s)
 					}
-					<-dead
-					if _, err := f.AllGather(ctx, nil); err != nil { // waits until worker 0 is out of the job
-						return err
-					}
-					if err := c.Train(ctx, 2); err != nil {
-						return err
-					}
-					return c.Holds(ctx, map[strategy.Mode]float32{strategy.ModeSync: 2 + 2*0.5, strategy.ModeAsync: 4 + 2*0.5}[s.Mode])
+					return c.Play(ctx, f, s, func() error {
+						if err := errors.Join(c.Train(ctx, 2), f.BarrierWorker(ctx)); err != nil {
+							return err
+						}
+						<-dead
+						if _, err := f.AllGather(ctx, nil); err != nil { // waits until worker 0 is out of the job
+							return err
+						}
+						if err := c.Train(ctx, 2); err != nil {
+							return err
+						}
+						return c.Holds(ctx, map[strategy.Mode]float32{strategy.ModeSync: 2 + 2*0.5, strategy.ModeAsync: 4 + 2*0.5}[s.Mode])
+					})
 				})
+				if err := errs["worker 1"]; err != nil {
+					t.Error(err)
+				}
+				if err := errs["worker 0"]; !errors.Is(err, trial.ErrPulled) {
+					t.Errorf("worker 0: %v, want its silence", err)
+				}
 			})
-			if err := errs["worker 1"]; err != nil {
-				t.Error(err)
-			}
-			if err := errs["worker 0"]; !errors.Is(err, trial.ErrPulled) {
-				t.Errorf("worker 0: %v, want its silence", err)
-			}
 		})
 	}
 }
