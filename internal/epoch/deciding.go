@@ -30,7 +30,9 @@ func (l *Leader) answer() {
 
 // tell gives a member an order, and what it lacks of the job's memory.
 func (l *Leader) tell(s *seat, t *Told) {
-	t.N, t.Lead = s.at.N, l.lead()
+	if t.N, t.Lead = s.at.N, l.lead(); t.Do == Act || t.Do == End {
+		l.leads = t.Lead
+	}
 	if t.Place = 2 * uint64(l.made.Number+l.ground.Closed); t.Do == End {
 		t.Place++
 	}
@@ -146,7 +148,7 @@ func (l *Leader) measured() bool {
 
 // take takes an evaluation that was made.
 func (l *Leader) take(m Made) {
-	l.made = m
+	l.made, l.leads = m, -1
 	l.ground.Middles++
 	if m.End {
 		l.ground.Middles, l.ground.Ended, l.ground.Counted = 0, m.Ended, m.Counted
@@ -340,14 +342,24 @@ func (l *Leader) wish() string {
 	return ""
 }
 
-// lead returns the member that leads: the lowest that measures, or has measured the last evaluation, and is still here.
+// lead returns the member that leads: the lowest that measures, or has measured the last evaluation, is still here and
+// not behind. Hooks that have begun are led by one member, unless it is lost.
 func (l *Leader) lead() int {
 	here := func(w int) bool { return !l.seats[w].gone && !l.seats[w].stopped }
-	if l.now != nil {
-		return l.now.parts[0].worker
+	with := func(w int) bool {
+		s := &l.seats[w]
+		return here(w) && !(s.heard && s.at.next() < l.ground.Ended)
 	}
-	if i := slices.IndexFunc(l.made.By, here); i >= 0 {
-		return l.made.By[i]
+	switch {
+	case l.now != nil:
+		return l.now.parts[0].worker
+	case l.leads >= 0:
+		return l.leads
+	}
+	for _, is := range []func(int) bool{with, here} {
+		if i := slices.IndexFunc(l.made.By, is); i >= 0 {
+			return l.made.By[i]
+		}
 	}
 	return slices.IndexFunc(l.seats, func(s seat) bool { return !s.gone && !s.stopped })
 }

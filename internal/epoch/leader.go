@@ -27,6 +27,7 @@ type Leader struct {
 	note   []Record
 	orders int  // that it has given
 	trains bool // one of them was to train
+	leads  int  // the member that leads the hooks of the last evaluation and its epoch's end; -1 before they begin
 
 	// closing says that members were told to end an epoch, try how many were lost since, and before that an earlier
 	// leader, or run of the job, may have told them.
@@ -55,7 +56,7 @@ const mostFails = 3
 
 // NewLeader returns the leader of a new job.
 func NewLeader(j Job) *Leader {
-	return &Leader{job: j, seats: make([]seat, j.Members), ground: Ground{Counted: make([]int, j.Members)}}
+	return &Leader{job: j, seats: make([]seat, j.Members), leads: -1, ground: Ground{Counted: make([]int, j.Members)}}
 }
 
 // Resume begins a run of the job with the facts of a checkpoint, maybe of other members.
@@ -206,6 +207,9 @@ func (l *Leader) Tired() {
 func (l *Leader) lose(worker int) {
 	if l.now.lacks(worker) {
 		l.now = nil
+	}
+	if l.leads == worker {
+		l.leads = -1
 	}
 	if s := &l.seats[worker]; l.closing && s.present() && (!s.heard || s.at.next() >= l.ground.Ended) {
 		l.try++
