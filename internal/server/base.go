@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
@@ -60,6 +62,7 @@ type segments struct {
 	// memory has the facts of all parts, and identity the numbers in the base.
 	memory  *state.Memory
 	journal *state.Journal
+	series  string       // directory of the job's checkpoints; "" if it has none
 	from    source       // source of the tables
 	size    atomic.Int64 // bytes of the part of the last whole checkpoint
 	log     *slog.Logger
@@ -68,7 +71,8 @@ type segments struct {
 // newSegments makes the segments of a server with empty tables.
 func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *slog.Logger) *segments {
 	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
-	return &segments{st: st, index: c.Index, job: job, identity: id, memory: state.NewMemory(j), journal: j, log: log}
+	return &segments{st: st, index: c.Index, job: job, identity: id, memory: state.NewMemory(j), journal: j,
+		series: c.Strategy.Recovery.Dir, log: log}
 }
 
 // base returns the base of this moment, with tables from that source.
@@ -125,6 +129,21 @@ func (c *segments) rebase(save *cut.Save) {
 	c.journal.Failed(err)
 }
 
+// overtaken returns an error if a later run of the job has made checkpoints, in which this server had no place: the
+// journal lacks what that run has trained. A whole base is the newest checkpoint, or an earlier one; its own run may
+// have made later ones.
+func (c *segments) overtaken(b base) error {
+	if c.series == "" || b.From.Dir != "" && files.Dir(b.From.Dir) != c.series {
+		return nil
+	}
+	newest, m, err := checkpoint.Latest(c.series)
+	own := b.Key != nil && strings.HasPrefix(m.ID, strings.TrimSuffix(cut.FileID(b.Key.Number, 0), "0"))
+	if err != nil || newest == b.From.Dir || own { // what can't be read shows nothing
+		return nil
+	}
+	return fmt.Errorf("another run of the job has made checkpoint %s since", newest)
+}
+
 // forget removes the segments before the newest whole checkpoint. It looks at the directories of checkpoints, from the
 // newest segment back. The disk may be slow: the lock is not held. It is called while the next checkpoint is written,
 // when the one before is whole or never will be.
@@ -173,6 +192,9 @@ func (c *segments) newest() (number int, b base, err error) {
 			why = fmt.Errorf("it is of another job (%s), and this is %s", b.Job, c.job)
 		case b.From.ID != "":
 			why = b.From.whole()
+		}
+		if why == nil {
+			why = c.overtaken(b)
 		}
 		if why == nil {
 			return seg.Number, b, nil

@@ -2,6 +2,8 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -199,5 +201,40 @@ func TestWhatServersDecideIsPlayed(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, unpacked(t, again.facts(t))); diff != "" {
 		t.Errorf("what comes back differs (-was +is):\n%s", diff)
+	}
+}
+
+// TestJournalOfAnEarlierRun: a server whose place a run of the job did without finds its journal of the run before. It begins anew
+// where that run has made checkpoints, and comes back where its own has.
+func TestJournalOfAnEarlierRun(t *testing.T) {
+	for name, c := range map[string]struct {
+		id    func(s *Server) string // of a checkpoint since the journal's base
+		again bool                   // it comes back
+	}{
+		"none":                       {nil, true},
+		"its own run's":              {func(s *Server) string { return cut.FileID(s.st.Generation().Number, 1) }, true},
+		"another run's":              {func(s *Server) string { return cut.FileID(s.st.Generation().Number+1, 1) }, false},
+		"of a run that begins alike": {func(s *Server) string { return "x" + cut.FileID(s.st.Generation().Number, 1) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := job{strategy: strategy.Async(), workers: 1}
+			j.strategy.Recovery = strategy.Recovery{Dir: t.TempDir(), Journal: strategy.JournalProcess, JournalDir: t.TempDir()}
+			s := j.server(t)
+			if returned, err := s.returning.comeBack(t.Context()); returned || err != nil {
+				t.Fatal(returned, err)
+			}
+			if err := s.segments.open(s.segments.base(s.segments.from, s.facts(t))); err != nil {
+				t.Fatal(err)
+			}
+			if c.id != nil {
+				commits(t, s, filepath.Join(j.strategy.Recovery.Dir, "ckpt-000001"), c.id(s))
+			}
+			s.segments.journal.Close()
+			again := j.server(t)
+			returned, err := again.returning.comeBack(t.Context())
+			if returned != c.again || errors.Is(err, ErrNoReturn) == c.again {
+				t.Errorf("it comes back: %t, %v", returned, err)
+			}
+		})
 	}
 }
