@@ -16,6 +16,7 @@ import (
 func (j *Job) told() Hooks {
 	return beside(files.Join(j.Out, runs.File), func(r *Run) error {
 		a := j.about(r.Fleet)
+		a.Signature = r.shares.signature
 		if c := r.tests.constant; c != nil {
 			a.Labels = c.all
 		}

@@ -69,6 +69,9 @@ func evalFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	if j.Files.Format == nil {
 		return usage{fmt.Errorf("-eval=%s: the job has no Files, whose Format says what becomes of lines", o.eval)}
 	}
+	if other := j.otherColumns(signatureIn(dir), dir, true, "train a model anew, with another -out"); other != "" {
+		return errors.New(other)
+	}
 	s.Recovery = strategy.Recovery{} // it saves nothing, and resumes from no checkpoint
 	f, err := fleet.New(ctx, rolemaker.Local{}, fleet.Options{Placements: o.Fleet.Placements})
 	if err != nil {

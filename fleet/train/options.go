@@ -49,6 +49,12 @@ import (
 // A job resumes from a checkpoint with the rule that wrote it, whose state it contains. To use another rule, begin from
 // a saved model, which has only weights, and use another directory for checkpoints: -load=output/best
 // -checkpoint=output/checkpoints2.
+//
+// -eval, -load and a job that goes on refuse a program whose Files.Format gives the model's columns another meaning
+// than that with which they were trained: other fields or another order of them, hashes, scales (by more than a tenth
+// of a deviation), derived fields. -load does not compare labels. Files may be written in another way, and columns that
+// no node takes may differ. Types of formats without a name are not compared, nor by a job that goes on a format of
+// more than 16 KiB as JSON.
 type Options struct {
 	Mode string // mode of the strategy; empty means async with servers, and sync, the only mode, without
 	// seed of the order of data, and of other uses by the program, such as first weights; 0 is a valid seed

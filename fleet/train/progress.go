@@ -19,6 +19,8 @@ type state struct {
 	// Partly is the trained part of the last epoch of a stopped job.
 	Partly part   `json:"partly,omitzero"`
 	Order  *order `json:"order,omitempty"`
+	// Signature has the format of the rows with which the job began.
+	Signature json.RawMessage `json:"signature,omitempty"`
 }
 
 // record reports that this worker is in an epoch, or still in a later one, with the state for checkpoints.
@@ -29,7 +31,7 @@ func (r *Run) record(epoch int) error {
 // recordFor is record for a fleet in which this process takes the place of another worker.
 func (r *Run) recordFor(f *fleet.Fleet, epoch int) error {
 	o := r.shares.order()
-	st := state{Version: stateVersion, User: r.User, Curve: r.curve, Order: &o}
+	st := state{Version: stateVersion, User: r.User, Curve: r.curve, Order: &o, Signature: r.shares.signature}
 	if st.Stopped = r.why(); st.Stopped != "" {
 		st.Partly = r.past.partly
 	}
@@ -44,6 +46,9 @@ func (r *Run) recordFor(f *fleet.Fleet, epoch int) error {
 func (r *Run) resume() (stopped bool, err error) {
 	p := r.Fleet.Progress()
 	if len(p.User) == 0 {
+		if j := r.Job; j.Load != "" {
+			r.shares.other = j.otherColumns(signatureIn(j.Load), "-load="+j.Load, false, "begin anew, without -load")
+		}
 		return false, r.remember(memory{})
 	}
 	var st state
@@ -57,6 +62,9 @@ func (r *Run) resume() (stopped bool, err error) {
 			stateVersion)
 	}
 	r.User, r.curve, r.past.partly, r.shares.then = st.User, st.Curve, st.Partly, st.Order
+	r.shares.signature = st.Signature
+	r.shares.other = r.Job.otherColumns(st.Signature, "what this job goes on from", true,
+		"begin anew, with another -checkpoint")
 	if st.Order != nil && st.Order.Batch > 0 {
 		r.fit(*st.Order, "as its checkpoint has them")
 	}

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"iter"
@@ -27,15 +28,18 @@ type shares struct {
 
 	past map[int]int // examples of epochs that this process has ended, by epoch
 
-	then  *order // of the checkpoint from which the job goes on, nil if unknown
-	small bool   // it was reported that a batch is larger than the data
+	signature json.RawMessage // of the job when it began, nil if that is not known yet
+	then      *order          // of the checkpoint from which the job goes on, nil if unknown
+	other     string          // why the columns of what the job goes on from are not its own, "" if they are
+	small     bool            // it was reported that a batch is larger than the data
 }
 
 // card is a worker's description of its rows when the job begins: to train on, and to test on.
 type card struct {
 	Worker int
 	Has    [2]stock
-	Format string // a digest of how files of rows are read, "" if that is not known
+	Format string // a digest of how files of rows are read
+	Other  string // why its columns are not those of what the job goes on from, "" if they are
 }
 
 // stock is the number of rows, -1 if unknown, and a digest of some of them, "" if there is none.
@@ -60,23 +64,31 @@ func stockOf(rows *dataset.Dataset) stock {
 	return stock{Rows: -1}
 }
 
-// format is a digest of how the job's files of rows are read, "" if that is not known.
+// format is a digest of how the job's files of rows are read, as far as that is known.
 func (j *Job) format() string {
-	if j.Files.Format == nil {
-		return ""
-	}
-	text, err := dataset.DescribeFormat(j.Files.Format)
-	if err != nil { // a user's own type, without a name
-		return ""
-	}
 	digest := fnv.New64a()
-	digest.Write(text)
+	digest.Write(j.signature())
 	return fmt.Sprintf("%016x", digest.Sum64())
 }
 
 // compare compares the rows of all workers that have begun the job: all have the same rows, or each its own. A lone
 // worker, which begins later, refuses nothing.
 func (s *shares) compare(ctx context.Context, cards []card, leads, lone bool) error {
+	if lone && s.other != "" {
+		return errors.New(s.other)
+	}
+	for _, c := range cards {
+		if c.Other != "" && !lone {
+			return s.refuse(ctx, errors.New(c.Other))
+		}
+	}
+	other := func(c card) bool { return c.Format != cards[0].Format }
+	if s.signature == nil {
+		s.signature = json.RawMessage("{}") // of workers that read their rows by different formats, or by a long one
+		if own := s.job.signature(); len(own) <= longestSignature && !slices.ContainsFunc(cards, other) {
+			s.signature = own
+		}
+	}
 	both := func(c card) bool { return c.Has[0].Digest != "" && c.Has[0] == c.Has[1] }
 	told := shared(s.job.Files.Paths, s.job.Files.Test) != "" // by the file's name
 	if leads && !told && slices.ContainsFunc(cards, both) {

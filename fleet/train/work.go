@@ -91,7 +91,8 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 			return fmt.Errorf("train: -out=%s, where the job leaves what it has trained: %w", j.Out, err)
 		}
 	}
-	if err := r.begin(ctx, card{r.Fleet.WorkerIndex(), [2]stock{own, stockOf(r.tests.rows)}, j.format()}); err != nil {
+	if err := r.begin(ctx, card{r.Fleet.WorkerIndex(), [2]stock{own, stockOf(r.tests.rows)}, j.format(),
+		r.shares.other}); err != nil {
 		return err
 	}
 	r.fitRows() // the number of all rows is known now

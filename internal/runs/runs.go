@@ -36,6 +36,8 @@ type About struct {
 	Falling []string `json:"falling"`
 	// Labels are sums over the labels that the job has trained on.
 	Labels []float64 `json:"labels,omitempty"`
+	// Signature has the format of the rows that the job has trained on.
+	Signature json.RawMessage `json:"signature,omitempty"`
 }
 
 // Secret reports whether a name, such as of a flag or of a variable of the environment, is of a secret, which must not
