@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -24,7 +25,9 @@ import (
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // stays are fields of rows: a format of them, which each case changes.
@@ -113,11 +116,12 @@ func (p program) run(t *testing.T, args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	o.predictions = &said
-	return said.String(), start(&o, nil, func() (Job, error) {
+	err = start(&o, nil, func() (Job, error) {
 		j := p.job(o)
 		j.Stdout = &said
 		return j, nil
 	})
+	return said.String(), err
 }
 
 func (p program) job(o Options) Job {
@@ -173,12 +177,24 @@ func TestOtherColumns(t *testing.T) {
 			}
 		}
 	}
+	labelless := filepath.Join(dir, "labelless.csv")
+	if err := os.WriteFile(labelless, []byte("amount,at,city,words,age\n7,2026-01-01 10:30,c1,w1|v2,33\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var predicted string
 	for name, c := range otherColumns {
 		f := stays()
 		c.change(&f)
 		at := places[0]
 		if name == "nothing" || name == "CSVColumn.Fields" || name == "CSVColumn.Values" {
 			at = places[1] // a store
+		}
+		said, err := program{dir: dir, format: f}.run(t, "-predict="+labelless, "-out="+dir+"/out")
+		if predicted == "" {
+			predicted = said
+		}
+		if err != nil || !strings.HasPrefix(said, "chance\n0.") || said != predicted {
+			t.Errorf("%s: predictions, which take the model's own columns, are %q, of another program %q, error %v", name, said, predicted, err)
 		}
 		rows := "-eval=" + filepath.Join(dir, "rows.csv")
 		for _, way := range []struct {
@@ -386,3 +402,79 @@ func TestOtherColumnsInAJob(t *testing.T) {
 
 // ended are the errors of roles as one.
 func ended(errs map[string]error) error { return errors.Join(slices.Collect(maps.Values(errs))...) }
+
+// TestOtherColumnsOfALateWorker: a worker that is started again alone, by a program with other columns, ends alone; the others train on,
+// and a right one joins them.
+func TestOtherColumnsOfALateWorker(t *testing.T) {
+	t.Parallel()
+	data := rowsIn(t)
+	network, refused, enough := transport.NewMemory(), make(chan struct{}), errors.New("enough")
+	play := func(role rolemaker.UserDefined, f dataset.CSV, step func(nn.TrainResult) error) error {
+		role.WorkerNum, role.ServerEndpoints = 2, []string{"server-0:1"}
+		at, err := fleet.New(t.Context(), role, fleet.Options{Transport: network})
+		if err != nil {
+			return err
+		}
+		j := program{dir: data, format: f}.job(Options{Mode: "async", Epochs: 3, Batch: 16})
+		j.Stdout = io.Discard
+		j.Hooks = []Hooks{{Step: func(_ context.Context, r *Run, so nn.TrainResult) error { return step(so) }}}
+		_, err = j.Run(t.Context(), at)
+		return err
+	}
+	goes := func(nn.TrainResult) error { return nil }
+	var all sync.WaitGroup
+	all.Go(func() {
+		if err := play(rolemaker.UserDefined{Role: rolemaker.Server}, stays(), goes); err != nil {
+			t.Error("the server:", err)
+		}
+	})
+	all.Go(func() {
+		if err := play(rolemaker.UserDefined{Role: rolemaker.Worker}, stays(), func(nn.TrainResult) error {
+			<-refused
+			return nil
+		}); err != nil {
+			t.Error("worker 0:", err)
+		}
+	})
+	late := rolemaker.UserDefined{Role: rolemaker.Worker, CurrentID: 1}
+	if err := play(late, stays(), func(nn.TrainResult) error { return enough }); !errors.Is(err, enough) {
+		t.Error("worker 1:", err)
+	}
+	other := stays()
+	slices.Reverse(other.Schema[0].Fields)
+	if err := play(late, other, goes); err == nil || !strings.Contains(err.Error(), `column "x" had Fields`) {
+		t.Error("worker 1 with other columns:", err)
+	}
+	close(refused)
+	if err := play(late, stays(), goes); err != nil {
+		t.Error("worker 1 again:", err)
+	}
+	all.Wait()
+}
+
+// TestLongFormats: the checkpoint of a job with more columns than it has room for has none of them, and the job goes on.
+func TestLongFormats(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f := stays()
+	for i := range 700 {
+		f.Schema = append(f.Schema, dataset.CSVColumn{Column: dataset.Floats(fmt.Sprint("column ", i)), Scale: []dataset.Scaling{{Mean: 1 / 3., Std: 1 / 7.}}})
+	}
+	for epochs := 1; epochs <= 2; epochs++ {
+		at, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := program{dir: rowsIn(t), format: f}.job(Options{Epochs: epochs, Batch: 16, Checkpoint: dir})
+		j.Stdout = io.Discard
+		j.Data = Files{Format: stays(), Paths: j.Files.Paths}.Load
+		if _, err := j.Run(t.Context(), at); err != nil {
+			t.Error(err)
+		}
+		slices.Reverse(f.Schema[0].Fields)
+	}
+	last, err := checkpoints.Latest(dir)
+	if err != nil || last.Progress.Epoch != 2 || len(last.Progress.User) > 4<<10 {
+		t.Errorf("the checkpoint is of epoch %d, with %d bytes, error %v", last.Progress.Epoch, len(last.Progress.User), err)
+	}
+}
