@@ -71,8 +71,8 @@ func (j *Job) format() string {
 	return fmt.Sprintf("%016x", digest.Sum64())
 }
 
-// compare compares the rows of all workers that have begun the job: all have the same rows, or each its own. A lone
-// worker, which begins later, refuses nothing.
+// compare compares the rows of all workers that have begun the job: all have the same rows, or each its own, in the
+// columns of what the job goes on from. A lone worker, which begins later, refuses nothing but its own columns.
 func (s *shares) compare(ctx context.Context, cards []card, leads, lone bool) error {
 	if lone && s.other != "" {
 		return errors.New(s.other)
