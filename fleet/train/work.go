@@ -114,7 +114,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if err := r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin }); err != nil {
 		return err
 	}
-	r.course.member.Begun(j.Epochs, r.leases())
+	r.course.member.Begun(j.Epochs, r.leases(), j.Sharded)
 	return nil
 }
 

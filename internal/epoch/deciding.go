@@ -294,12 +294,15 @@ func (l *Leader) lend() bool {
 // owes reports whether some member has ended epochs whose samples are in no evaluation.
 func (l *Leader) owes() bool {
 	for w := range l.seats {
-		if s := &l.seats[w]; s.heard && l.ground.Counted[w] < min(s.at.next(), l.ground.Ended) {
+		if s := &l.seats[w]; l.counts(s) && l.ground.Counted[w] < min(s.at.next(), l.ground.Ended) {
 			return true
 		}
 	}
 	return false
 }
+
+// counts reports whether a member's samples can be counted: by itself or, where members know them, by another.
+func (l *Leader) counts(s *seat) bool { return s.heard && (s.asks() || !l.apart) }
 
 // divide divides the test rows among the members that stand. Each counts its samples of earlier epochs too, if no
 // evaluation has, and the first those of lost members.
@@ -321,7 +324,7 @@ func (l *Leader) divide() {
 		} else if l.now.end {
 			to = g.Ended + 1
 		}
-		if to = min(s.at.next(), to, l.epochs); s.heard && g.Counted[w] < to {
+		if to = min(s.at.next(), to, l.epochs); l.counts(s) && g.Counted[w] < to {
 			counts[by], l.now.counted[w] = append(counts[by], Span{w, g.Counted[w], to}), to
 		}
 	}

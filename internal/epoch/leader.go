@@ -20,6 +20,7 @@ type Leader struct {
 	job    Job
 	epochs int  // of the job
 	leases bool // members can train what a lost one has left
+	apart  bool // they don't know how many samples another has
 	ground Ground
 	made   Made // the last evaluation
 	seats  []seat
@@ -147,7 +148,7 @@ func (l *Leader) Say(a At) {
 		s.told = nil
 	}
 	if l.place(&a); !a.Begins {
-		l.epochs, l.leases = a.Epochs, a.Leases
+		l.epochs, l.leases, l.apart = a.Epochs, a.Leases, a.Apart
 	}
 	did := s.told
 	s.at, s.told, s.heard, s.gone, s.stopped = a, nil, true, false, false

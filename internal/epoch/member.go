@@ -49,10 +49,11 @@ func (m *Member) Wants(why string) {
 	}
 }
 
-// Begun reports that it knows the job, which has so many epochs, and whether it can train what a lost one has left.
-func (m *Member) Begun(epochs int, leases bool) {
+// Begun reports that it knows the job, which has so many epochs, whether it can train what a lost one has left, and
+// whether members know their own samples alone.
+func (m *Member) Begun(epochs int, leases, apart bool) {
 	m.asks(Begin, nil)
-	m.at.Epochs, m.at.Leases, m.at.Stands = epochs, leases, nil
+	m.at.Epochs, m.at.Leases, m.at.Apart, m.at.Stands = epochs, leases, apart, nil
 }
 
 // Due reports that the member stands between two steps, to evaluate, with what it brings there.

@@ -28,10 +28,12 @@ type At struct {
 	Failed  bool   `json:"failed,omitempty"`
 	// Stop is why it wants to stop the job, "" if it does not.
 	Stop string `json:"stop,omitempty"`
-	// Epochs is how many epochs the job has, and Leases says that a member can train what a lost one has left; both are
-	// the same of all members, and known once they have begun.
+	// Epochs is how many epochs the job has, Leases says that a member can train what a lost one has left, and Apart
+	// that it does not know how many samples another has. All are the same of all members, and known once they have
+	// begun.
 	Epochs int  `json:"epochs,omitempty"`
 	Leases bool `json:"leases,omitempty"`
+	Apart  bool `json:"apart,omitempty"`
 }
 
 // next is the first epoch of which the member has not ended its share.

@@ -272,7 +272,7 @@ func (w *world) told(v int) bool {
 	}
 	switch t.Do {
 	case Begin:
-		k.m.Begun(w.job.Epochs, w.job.Leases)
+		k.m.Begun(w.job.Epochs, w.job.Leases, false)
 	case Train:
 		if k.begun = max(k.begun, t.Epoch); t.Alone && t.Epoch >= w.leader.ground.Ended {
 			w.wrong("worker %d is told to train %d, alone %t", v, t.Epoch, t.Alone)

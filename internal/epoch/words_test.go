@@ -15,7 +15,7 @@ import (
 // then. Members are real ones, which do what they were told before they say something.
 // In scripts of a member, a line is what that is told, or has done, and the answer is its next message.
 //
-//	leader MEMBERS EPOCHS [in-step] [at-once] [leases]
+//	leader MEMBERS EPOCHS [in-step] [at-once] [leases] [apart]
 //	W begins FIRST [BYTES]  a process of worker W begins, which has samples left from epoch FIRST on; once it is told to, it
 //	                    has begun
 //	W due | ended [BYTES]  it trains up to there, and brings something
@@ -80,7 +80,7 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	switch words[0] {
 	case "leader":
 		has := func(what string) bool { return slices.Contains(words, what) }
-		p.of = At{Epochs: number(2), Leases: has("leases")}
+		p.of = At{Epochs: number(2), Leases: has("leases"), Apart: has("apart")}
 		p.begin(Job{Members: number(1), InStep: has("in-step"), AtOnce: has("at-once")})
 	case "tired":
 		p.Tired()
@@ -194,7 +194,7 @@ func (p *memberPlayer) play(t *testing.T, l script.Line) string {
 		}
 		return ""
 	case "begun":
-		p.Begun(9, false)
+		p.Begun(9, false, false)
 	case "due":
 		p.Due(brings(words[1:]))
 	case "ended":
@@ -238,7 +238,7 @@ func (p *player) said() string {
 	for w := range p.told {
 		if t := p.Told(w); t != nil && t.Do == Begin && p.members[w].Told(t) {
 			p.begins[w] = t
-			p.members[w].Begun(p.of.Epochs, p.of.Leases)
+			p.members[w].Begun(p.of.Epochs, p.of.Leases, p.of.Apart)
 			p.Say(p.members[w].At())
 			return p.said()
 		}
