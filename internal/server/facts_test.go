@@ -316,7 +316,7 @@ func (d *drawn) epochs() {
 			if t := d.led.told(&a); t != nil && m.Told(t) {
 				switch goes = true; t.Do {
 				case epoch.Begin:
-					m.Begun(3, false)
+					m.Begun(3, false, false)
 				case epoch.Train:
 					m.Ended(nil)
 				default:
