@@ -94,7 +94,7 @@ func TestLargeOrders(t *testing.T) {
 					}
 					switch told.Do {
 					case epoch.Begin:
-						m.Begun(1, false)
+						m.Begun(1, false, false)
 					case epoch.Train:
 						m.Ended(nil)
 					case epoch.Measure:

@@ -64,7 +64,7 @@ func TestEpochsAreLed(t *testing.T) {
 	asks(0, "begin")
 	asks(1, "begin")
 	for _, m := range members {
-		m.Begun(1, true)
+		m.Begun(1, true, false)
 	}
 	asks(2, "train")
 	asks(0, "train")
