@@ -65,7 +65,7 @@ func (c *rounds) register(m *state.Memory) {
 	state.AddList(m, "counts", c.counts)
 	c.parks = state.TryEvent(m, "park", func(_ context.Context, p parkRecord) error {
 		_, err := c.st.Mode.Park(p.Worker, mode.Round(p.Round))
-		p.count(c.st.Roster, true)
+		p.count(c.st.Roster, false)
 		return err
 	})
 	c.updates = state.AddRecord(m, state.KindUpdate, c.play)

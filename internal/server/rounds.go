@@ -73,7 +73,7 @@ func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request)
 	}
 	c.parks.Note(parkRecord{counting{worker, life, as.Saved()}, uint64(r)})
 	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
-	c.roster.Applied(worker, life, as.Saved().Seq)
+	c.roster.Window(worker).Accept(as)
 	c.close(apply)
 	return nil
 }
