@@ -75,11 +75,11 @@ func (f *Fleet) Progress() Progress {
 
 // FirstEpoch returns the epoch at which this worker's loop begins, after InitWorker: 0 in a new job, else the epoch
 // in which this worker has samples left, or after which its program has not reported the next. After the worker was
-// lost and the others went on, that is an earlier epoch than theirs. A job that goes on from a checkpoint or that had
-// ended without a lost worker, and any in modes sync and ssp or without servers, begins the same epoch on all
-// workers, the earliest of these, and a worker passes over what it has trained; with another number of workers it
-// trains all of that epoch again. A worker that was started again alone joins the collectives of the others where
-// they are: it skips those that its earlier lives made, or the others without it.
+// lost and the others went on, that is an earlier epoch than theirs. A job that goes on from a checkpoint, or whose
+// servers come back when no worker is left in it, and any in modes sync and ssp or without servers, begins the same
+// epoch on all workers, the earliest of these, and a worker passes over what it has trained; with another number of
+// workers it trains all of that epoch again. A worker that was started again alone joins the collectives of the
+// others where they are: it skips those that its earlier lives made, or the others without it.
 func (f *Fleet) FirstEpoch() int {
 	j, err := f.workerCall("FirstEpoch")
 	if err != nil {
