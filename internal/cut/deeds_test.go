@@ -134,7 +134,7 @@ func (w *world) perform(s int, fails bool) bool {
 			return false
 		}
 		f := w.follower(s)
-		f.Idle(srv.last.steps(), w.step(s), false)
+		f.Idle(Answer{Steps: srv.last.steps(), In: srv.last.steps(), Step: w.step(s)})
 		w.seen.everHeld[f.number] |= 1 << s
 		return true
 	}

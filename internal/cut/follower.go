@@ -83,7 +83,7 @@ func (f *Follower) Order(o *Order) (a *Answer, begin Work) {
 func (f *Follower) may(o *Order) bool {
 	switch o.Work {
 	case Reach:
-		return f.state == still && !beyond(f.held.Steps, o.Steps)
+		return f.state == still && !beyond(f.held.In, o.Steps)
 	case Write:
 		return f.state >= kept
 	}
@@ -128,14 +128,15 @@ func (f *Follower) hold(o *Order) (*Answer, Work) {
 	return nil, Hold
 }
 
-// Idle reports that no update is under way since pushes are held, and what the tables have: the last step of each
-// worker, the number of updates, and whether the next checkpoint must be whole.
-func (f *Follower) Idle(steps []uint64, step int64, whole bool) {
+// Idle reports that no update is under way since pushes are held, and how far the server is: Steps, In, Step and Whole
+// of the answer.
+func (f *Follower) Idle(far Answer) {
 	if f.number == 0 || f.state != settling {
 		return
 	}
 	f.state = still
-	f.held = &Answer{Number: f.number, Work: Hold, Steps: steps, Step: step, Whole: whole}
+	far.Number, far.Work = f.number, Hold
+	f.held = &far
 }
 
 // Resume holds the cut whose final work an earlier process of server 0 has begun.

@@ -232,7 +232,7 @@ func (l *Leader) send(to int, w Work) {
 	o := &Order{Number: c.number, Work: w, Task: c.ask.Task}
 	switch w {
 	case Reach:
-		o.Steps, o.Whole = c.steps(), c.whole()
+		o.Steps, o.Whole = c.most(func(a *Answer) []uint64 { return a.In }), c.whole()
 	case End, Mark, Take:
 		o.Name = c.name()
 	case Free:
@@ -244,15 +244,15 @@ func (l *Leader) send(to int, w Work) {
 // name returns the name of the cut's final work. The number makes it unique in the job.
 func (c *led) name() string { return fmt.Sprintf("%s-%d", c.ask.Task.Plan().Final(), c.number) }
 
-// steps returns the cut's steps: by worker, the last that any server has.
-func (c *led) steps() []uint64 {
-	steps := slices.Clone(c.held[0].Steps)
+// most returns, by worker, the highest number that any server holds.
+func (c *led) most(of func(held *Answer) []uint64) []uint64 {
+	most := slices.Clone(of(c.held[0]))
 	for _, h := range c.held[1:] {
-		for w := range min(len(steps), len(h.Steps)) {
-			steps[w] = max(steps[w], h.Steps[w])
+		for w, n := range of(h)[:min(len(most), len(of(h)))] {
+			most[w] = max(most[w], n)
 		}
 	}
-	return steps
+	return most
 }
 
 // whole reports whether a server can't write only its changes.

@@ -96,7 +96,7 @@ func (l *Leader) proceed() {
 // allHold goes on when all servers hold pushes.
 func (l *Leader) allHold() {
 	c := l.cut
-	c.at = c.steps()
+	c.at = c.most(func(a *Answer) []uint64 { return a.Steps })
 	if p := l.past.same(c); p != nil {
 		l.share(p)
 		return
@@ -119,7 +119,7 @@ func (l *Leader) allWorked() {
 		l.order(working, Write)
 	case plan.Has(Write):
 		c.phase = sealing
-		l.todo.Seal = &Sealing{c.number, *c.ask.Task.Save, c.steps(), slices.Clone(c.said)}
+		l.todo.Seal = &Sealing{c.number, *c.ask.Task.Save, c.at, slices.Clone(c.said)}
 	case plan.waits(Reach) && !c.read:
 		c.phase = asking
 	default:

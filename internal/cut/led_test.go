@@ -57,10 +57,18 @@ func (p *leaderPlayer) play(t *testing.T, l script.Line) string {
 		return ""
 	case "ask": // id, worker, plan; or id, and what it knows
 		said = p.ask(t, words[1:])
-	case "held": // server, step, steps
+	case "held": // server, step, steps, and after "in" what it has let in, if that is more
 		a := &Answer{Number: p.last, Work: Hold, Step: int64(number(2))}
-		for i := range words[3:] {
-			a.Steps = append(a.Steps, uint64(number(3+i)))
+		to := &a.Steps
+		for i, word := range words[3:] {
+			if word == "in" {
+				to = &a.In
+				continue
+			}
+			*to = append(*to, uint64(number(3+i)))
+		}
+		if a.In == nil {
+			a.In = a.Steps
 		}
 		p.Answered(number(1), a)
 	case "did", "stale", "failed": // server, work, what was said
@@ -233,7 +241,8 @@ func (p *followerPlayer) play(t *testing.T, l script.Line) string {
 	case "free": // number, vain
 		return p.told(&Order{Number: uint64(number(1)), Work: Free, Vain: len(words) > 2})
 	case "idle": // steps
-		p.Idle([]uint64{uint64(number(1)), uint64(number(2))}, 0, false)
+		steps := []uint64{uint64(number(1)), uint64(number(2))}
+		p.Idle(Answer{Steps: steps, In: steps})
 	case "did":
 		if p.Did([]byte(strings.Join(words[1:], " ")), nil) {
 			return "remove"

@@ -14,7 +14,7 @@ type Order struct {
 	Number uint64 `json:"number"`
 	Work   Work   `json:"work"`
 	Task   Task   `json:"task,omitzero"`
-	// Steps holds, by worker, the last step that the cut has (Reach).
+	// Steps holds, by worker, the last request that the cut lets in (Reach).
 	Steps []uint64 `json:"steps,omitempty"`
 	// Whole says that some server can't write only its changes since the last checkpoint, so that no server does
 	// (Reach).
@@ -33,9 +33,11 @@ type Answer struct {
 	Stale bool `json:"stale,omitempty"`
 	// Err is why the work could not be done.
 	Err string `json:"error,omitempty"`
-	// Steps holds, by worker, the last step that the server has. Step is the number of its tables' last update. Whole
-	// says that it can't write only its changes since the last checkpoint (Hold).
+	// Steps holds, by worker, the last step in the server's tables, by which cuts of one moment are recognized. In has
+	// parks too, which change no table: a phase that is over here must end on the others. Step is the number of the
+	// tables' last update. Whole says that it can't write only its changes since the last checkpoint (Hold).
 	Steps []uint64 `json:"steps,omitempty"`
+	In    []uint64 `json:"in,omitempty"`
 	Step  int64    `json:"step,omitempty"`
 	Whole bool     `json:"whole,omitempty"`
 	// Said is the result of the work.

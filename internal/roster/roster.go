@@ -113,8 +113,14 @@ func (r *Roster) Last(worker int) uint64 {
 	return Step(m.life, m.window.Last())
 }
 
-// Reached reports whether every push of a worker up to that [Step] is in the tables, or never will be, since the worker
-// or that life is gone.
+// In is the [Step] of the highest request of a worker that counts: a push that was applied, a park or a rate.
+func (r *Roster) In(worker int) uint64 {
+	m := &r.members[worker]
+	return Step(m.life, m.window.In())
+}
+
+// Reached reports whether every request of a worker up to that [Step] is done, or never will be, since the worker or
+// that life is gone.
 func (r *Roster) Reached(worker int, step uint64) bool {
 	m, life, seq := &r.members[worker], uint32(step>>seqBits), SeqOf(step)
 	return seq == 0 || m.state != alive || m.life > life || m.life == life && m.window.Reached(seq)

@@ -90,12 +90,20 @@ func (w *Window) Len() int { return len(w.requests) }
 // Last is the highest push that was applied.
 func (w *Window) Last() uint64 { return w.last }
 
+// In is the highest request that counts, a push or another. Acknowledged ones are done on all servers.
+func (w *Window) In() uint64 {
+	in := w.last
+	for seq, r := range w.requests {
+		if r.Done && r.Refusal == nil {
+			in = max(in, seq)
+		}
+	}
+	return in
+}
+
 // Reached reports whether every request up to seq is done; pushes of several threads overtake each other. A worker
 // sends each of its steps to every server, so that a missing one is on its way.
 func (w *Window) Reached(seq uint64) bool {
-	if w.last < seq {
-		return false
-	}
 	for i := max(w.acked, 1); i <= seq; i++ {
 		if r := w.requests[i]; r == nil || !r.Done {
 			return false

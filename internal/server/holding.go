@@ -140,12 +140,11 @@ func (c *holding) hold(number uint64) {
 	if !c.follower.Wanted(number) {
 		return
 	}
-	steps := make([]uint64, c.st.Roster.Workers())
-	for w := range steps {
-		steps[w] = c.st.Roster.Last(w)
+	far := cut.Answer{Step: c.store.Step(), Whole: c.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()}
+	for w := range c.st.Roster.Workers() {
+		far.Steps, far.In = append(far.Steps, c.st.Roster.Last(w)), append(far.In, c.st.Roster.In(w))
 	}
-	whole := c.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()
-	c.follower.Idle(steps, c.store.Step(), whole)
+	c.follower.Idle(far)
 	c.st.Broadcast()
 }
 

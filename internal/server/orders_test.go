@@ -50,8 +50,8 @@ func holds(t *testing.T, s *Server, number uint64, plan ...cut.Work) {
 		t.Fatalf("it does not hold: %+v", a)
 	}
 	for w, step := range a.Steps {
-		if step != s.st.Roster.Last(w) {
-			t.Errorf("it says that worker %d has come to %d", w, step)
+		if step != s.st.Roster.Last(w) || a.In[w] != s.st.Roster.In(w) {
+			t.Errorf("it says that worker %d has come to %d, with parks to %d", w, step, a.In[w])
 		}
 	}
 	if len(a.Steps) != s.st.Roster.Workers() {
@@ -158,6 +158,47 @@ func TestPushesGoOnBehindACut(t *testing.T) {
 				t.Errorf("push %d has status %d, %v behind the end of the cut that it waited for", seq, status, took)
 			}
 		}
+	})
+}
+
+// TestParksAreStepsOfACut: where a phase is over on one server when a cut begins, the others let the parks in that end it: what is
+// read in the cut may wait for the next phase.
+func TestParksAreStepsOfACut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all [2]*Server
+		for i := range all {
+			all[i] = job{strategy: strategy.Sync(), workers: 2}.server(t)
+			send(t, all[i], message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: all[i].c.Fingerprint}), wire.StatusOK)
+		}
+		parks := func(s *Server) (all []chan uint8) {
+			for w := range uint32(2) {
+				park := new(wire.Builder)
+				park.Reset(wire.Header{Op: wire.OpPark, Worker: w, Life: 1, Seq: 1})
+				all = append(all, sends(t, s, park))
+			}
+			return all
+		}
+		first, late := all[0], all[1]
+		for _, status := range parks(first) {
+			<-status
+		}
+		holds(t, first, 1, cut.Read)
+		holds(t, late, 1, cut.Read)
+		held := parks(late)
+		synctest.Wait()
+		steps := []uint64{first.st.Roster.In(0), first.st.Roster.In(1)}
+		ordered(t, late, cut.Order{Number: 1, Work: cut.Reach, Steps: steps})
+		for w, status := range held {
+			select {
+			case is := <-status:
+				if is != wire.StatusOK {
+					t.Errorf("worker %d's park has status %d", w, is)
+				}
+			case <-time.After(time.Minute):
+				t.Errorf("worker %d's park waits for the cut's end", w)
+			}
+		}
+		ordered(t, late, cut.Order{Number: 1, Work: cut.Free})
 	})
 }
 
