@@ -168,12 +168,21 @@ func (l *Leader) acted() bool {
 	return true
 }
 
-// closed goes on when the hooks of all that are concerned have ended the epoch.
+// closed goes on when the hooks of all that are concerned have ended the epoch, and one that is still here has led that:
+// of another it is not known whether it has come to its end, so that all end the epoch again.
 func (l *Leader) closed() bool {
 	g := &l.ground
 	if l.made.Number > g.Known || g.Closed == g.Ended || g.Lives == nil ||
 		!l.done(func(a *At) bool { return a.Closed >= g.Ended && a.Try >= l.try }) {
 		return false
+	}
+	if !slices.ContainsFunc(l.seats, func(s seat) bool { return s.asks() && s.at.Led && s.at.Closed >= g.Ended }) {
+		for w := range l.seats {
+			l.try = max(l.try, l.seats[w].at.Try)
+		}
+		l.try++
+		l.leads = -1
+		return true
 	}
 	g.Closed = g.Ended
 	l.stop()

@@ -70,6 +70,7 @@
 //	 and returns            an evaluation is made       it has its number and its shares: members act on it
 //	                        not all have acted          who has is not asked again; who has not acts
 //	                        an epoch ends               who has ended it does not end it again
+//	  without who led that  it ends                     all that are left end it again
 //	all, and go back        an evaluation is measured   it is measured again, under its number
 //	                        it is made                  it is not: all act on it
 //	                        an epoch ends               hooks end it again

@@ -67,6 +67,7 @@ func quick() []*scenario {
 		{name: "a message twice", job: apart, units: short, twice: 1},
 		{name: "an end", job: apart, units: short, ends: 1},
 		{name: "an end, between steps", job: once, units: uneven, every: true, ends: 1},
+		{name: "two ends of one epoch", job: once, units: short, ends: 2},
 		{name: "an end, no leases", job: alone, units: short, ends: 1},
 		{name: "an end, a message twice", job: once, units: short, ends: 1, twice: 1},
 		{name: "back, between steps", job: once, units: uneven, every: true, backs: 2},

@@ -76,6 +76,7 @@ func (m *Member) Did(brought []byte) {
 	case Act:
 		m.at.Known, m.at.Stands = t.Made.Number, nil // the others have it
 	case End:
+		m.at.Led = t.Lead == m.at.Worker || m.at.Led && m.at.Closed == t.Epoch+1
 		m.at.Closed, m.at.Try = t.Epoch+1, t.Try
 	}
 }

@@ -18,9 +18,11 @@ type At struct {
 	// Known is how many evaluations its hooks know, and For the evaluation that it is due for, counted from 1.
 	Known int `json:"known"`
 	For   int `json:"for,omitempty"`
-	// Closed is how many epochs its hooks have ended, the last of them by the order of that Try.
-	Closed int `json:"closed,omitempty"`
-	Try    int `json:"try,omitempty"`
+	// Closed is how many epochs its hooks have ended, the last of them by the order of that Try. Led says that it has
+	// led that end.
+	Closed int  `json:"closed,omitempty"`
+	Try    int  `json:"try,omitempty"`
+	Led    bool `json:"led,omitempty"`
 	// Did is the last order that it has carried out, with what it brings: its share of an evaluation (Measure), or what
 	// it remembers of the job (Act, End). Failed says that it could not train another's rest (Rest).
 	Did     Do     `json:"did,omitempty"`

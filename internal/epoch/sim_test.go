@@ -48,6 +48,7 @@ type world struct {
 	closed int      // epochs that hooks have ended
 	before int      // samples that ends of epochs have counted
 	ran    [4]uint8 // by epoch: members that have ended it
+	led    [4]bool  // by epoch: one that has ended it has led that
 	dead   [4]uint8 // by epoch: those of them that are known to be lost since, in this process or by all
 	why    string   // why the job is over
 	over   bool     // some member was told so
@@ -176,6 +177,9 @@ func (w *world) hooked(g *Ground) {
 		if g.Closed > w.closed && w.ran[g.Closed-1]&(1<<v) == 0 {
 			w.wrong("the end of epoch %d is over, and worker %d has not ended it", g.Closed-1, v)
 		}
+	}
+	if g.Closed > w.closed && !w.led[g.Closed-1] {
+		w.wrong("the end of epoch %d is over, and nobody has led it", g.Closed-1)
 	}
 	w.closed = g.Closed
 }
@@ -342,6 +346,7 @@ func (w *world) closes(v int, t *Told) {
 		w.wrong("worker %d ends epoch %d, and does not know that one which is gone has", v, t.Epoch)
 	}
 	w.ran[t.Epoch] |= bit
+	w.led[t.Epoch] = w.led[t.Epoch] || t.Lead == v
 	k := &w.members[v]
 	k.m.Did([]byte(k.memory))
 }
@@ -536,7 +541,7 @@ func (w *world) unfinished() error {
 // key is all that decides how a world goes on, in bytes.
 func (w *world) key(b []byte) []byte {
 	k := writer{b}
-	k.flags(w.leader != nil, w.faulty, w.stopped, w.over)
+	k.flags(w.leader != nil, w.faulty, w.stopped, w.over, w.led[0], w.led[1], w.led[2])
 	k.nums(int(w.left[0]), int(w.left[1]), int(w.left[2]), int(w.left[3]), len(w.ids), w.before, len(w.short))
 	k.nums(int(w.ran[0]), int(w.ran[1]), int(w.dead[0]), int(w.dead[1]))
 	k.text(w.why)
@@ -620,7 +625,7 @@ func (k *writer) made(m *Made) {
 }
 
 func (k *writer) at(a *At) {
-	k.flags(a.Ended, a.Begins, a.Failed)
+	k.flags(a.Ended, a.Begins, a.Failed, a.Led)
 	k.nums(a.Epoch, a.Known, a.For, a.Closed, a.Try)
 	k.text(string(a.Did))
 	k.text(string(a.Brought))
