@@ -168,8 +168,8 @@ func (l *Leader) acted() bool {
 	return true
 }
 
-// closed goes on when the hooks of all that are concerned have ended the epoch, and one that is still here has led that:
-// of another it is not known whether it has come to its end, so that all end the epoch again.
+// closed goes on when the hooks of all that are concerned have ended the epoch. One that is still here must have led
+// that, else all end the epoch again: a lost one may have led, and may not have come to its end.
 func (l *Leader) closed() bool {
 	g := &l.ground
 	if l.made.Number > g.Known || g.Closed == g.Ended || g.Lives == nil ||
