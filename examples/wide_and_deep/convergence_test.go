@@ -5,16 +5,21 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/stats"
+	jobs "github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/nn"
 )
 
 var (
@@ -29,6 +34,8 @@ type contest struct {
 	batch            int // of a worker
 	like             int // batch of the one process; 0: no bound, just a line of the table
 	lose             float64
+	// slow has workers take time for a step, in virtual time, and the last one so many times as much; 0 has all as fast as they are.
+	slow int
 }
 
 // geoRate is for plain gradient descent, on both sides of a contest of geo. Its batches are small: at higher rates and with larger
@@ -54,7 +61,12 @@ func contests(workers, batch int) []contest {
 			all[i].lose = 0.001 // it is the same but for rounding
 		}
 	}
-	return all
+	return append(all, uneven(8, batch/4, 4))
+}
+
+// uneven are async workers of which one is slow. Each makes as many steps as train.Options says.
+func uneven(workers, batch, slow int) contest {
+	return contest{mode: "async", batch: batch, like: batch, lose: 0.004, servers: 2, workers: workers, slow: slow}
 }
 
 const lookAhead = `-strategy={"look_ahead":true}`
@@ -76,7 +88,7 @@ func wholeContests() (all []contest) {
 			contest{mode: "async", args: lookAhead, batch: 512, servers: 2, workers: workers},
 			contest{mode: "half_async", batch: 512, like: 512, lose: 0.004, servers: 2, workers: workers})
 	}
-	return all
+	return append(all, uneven(8, 128, 1), uneven(8, 128, 20), uneven(16, 32, 1), uneven(16, 32, 4))
 }
 
 // TestConvergence trains in every mode and holds the test AUC to that of one process that has seen as many samples in updates
@@ -97,7 +109,7 @@ func TestConvergence(t *testing.T) {
 			for seed := range *convergenceSeeds {
 				what := fmt.Sprintf("%s -seed=%d", what, seed+1)
 				b := baseline(t, alone, what, c, train, test)
-				o := compete(t, c.servers, c.workers, fmt.Sprintf("%s -mode=%s %s -batch=%d", what, c.mode, c.args, c.batch), train, test)
+				o := compete(t, c, fmt.Sprintf("%s -mode=%s %s -batch=%d", what, c.mode, c.args, c.batch), train, test)
 				base.join(b)
 				got.join(o)
 				worst = max(worst, b.auc-o.auc)
@@ -119,7 +131,11 @@ func (c contest) name() string {
 	if c.mode == "" {
 		return "collective"
 	}
-	return strings.TrimSpace(c.mode + " " + strings.TrimPrefix(c.args, geoRate+" -"))
+	name := strings.TrimSpace(c.mode + " " + strings.TrimPrefix(c.args, geoRate+" -"))
+	if c.slow > 1 {
+		name += fmt.Sprintf(", one %d times slower", c.slow)
+	}
+	return name
 }
 
 // baseline trains one process as the contest's workers do together, or with their batch, once for all contests alike.
@@ -133,7 +149,7 @@ func baseline(t *testing.T, alone map[string]outcome, what string, c contest, tr
 		args = fmt.Sprintf("%s -batch=%d -mode=geo %s", what, c.like, geoRate)
 	}
 	if _, ok := alone[args]; !ok {
-		alone[args] = compete(t, 0, 1, args, train, test)
+		alone[args] = compete(t, contest{workers: 1}, args, train, test)
 	}
 	return alone[args]
 }
@@ -159,15 +175,18 @@ type outcome struct {
 }
 
 // compete trains a model on a cluster in this process.
-func compete(t *testing.T, servers, workers int, args string, rows, test *dataset.Dataset) (o outcome) {
+func compete(t *testing.T, c contest, args string, rows, test *dataset.Dataset) (o outcome) {
 	t.Helper()
 	var mu sync.Mutex // guards o
-	fleettest.Run(t, servers, workers, func(ctx context.Context, f *fleet.Fleet) error {
+	role := func(ctx context.Context, f *fleet.Fleet) error {
 		j, err := jobtest.Job(program, append(strings.Fields(args), "-out=")...)
 		if err != nil {
 			return err
 		}
 		j.Stdout, j.Data = io.Discard, func(context.Context) (_, _ *dataset.Dataset, err error) { return rows, test, nil }
+		if c.slow > 0 {
+			j.Hooks = append(j.Hooks, c.pace())
+		}
 		res, err := j.Run(ctx, f)
 		mu.Lock()
 		defer mu.Unlock()
@@ -176,8 +195,36 @@ func compete(t *testing.T, servers, workers int, args string, rows, test *datase
 			o.auc = res.Last.Values["test AUC"]
 		}
 		return err
-	})
+	}
+	cluster := fleettest.Cluster{Servers: c.servers, Workers: c.workers}
+	if c.slow > 0 {
+		cluster.Simulate(t, nil, role)
+	} else {
+		cluster.Run(t, role)
+	}
 	return o
+}
+
+// pace has each worker compute for a while between the weights that it gets and its next push: uneven times of the same mean, and
+// the last worker longer ones.
+func (c contest) pace() jobs.Hooks {
+	var r *rand.Rand
+	return jobs.Hooks{Step: func(_ context.Context, run *jobs.Run, _ nn.TrainResult) error {
+		w := run.Fleet.WorkerIndex()
+		if r == nil {
+			r = rand.New(rand.NewPCG(uint64(w), 1))
+		}
+		time.Sleep(time.Duration(c.times(w) * float64(100*time.Millisecond) * math.Exp(0.2*r.NormFloat64())))
+		return nil
+	}}
+}
+
+// times is how many times as long as the fastest a worker takes for a step.
+func (c contest) times(worker int) float64 {
+	if worker == c.workers-1 {
+		return float64(c.slow)
+	}
+	return 1
 }
 
 // join adds what another training of the same kind has come to.

@@ -30,10 +30,10 @@ type config struct {
 
 func newConfig(fs *flag.FlagSet) *config {
 	c := &config{height: 1_000_001, Options: train.Options{Mode: "async", Seed: 1,
-		Batch: 512, Epochs: 1, Out: "output/wide_and_deep"}}
-	fs.StringVar(&c.preset, "preset", "flights", "flights; criteo: the usual size for click logs (rows of 9 from "+
-		"±0.01, layers 512,256,128,32, counts as ln(1+x)); or seed: the original's quick start (SGD 1e-4, rows from "+
-		"±1; its batch is 10)")
+		Epochs: 1, Out: "output/wide_and_deep"}}
+	fs.StringVar(&c.preset, "preset", "flights", "flights, in batches of 512; criteo: the usual size for click logs "+
+		"(rows of 9 from ±0.01, layers 512,256,128,32, counts as ln(1+x)), in batches that fit; or seed: the "+
+		"original's quick start (SGD 1e-4, rows from ±1; its batch is 10)")
 	fs.StringVar(&c.data, "data", "", "directory or file of Criteo TSV or slot text; empty trains on the flights")
 	fs.StringVar(&c.test, "test", "", "directory or file to test on; empty tests on a fifth of -data")
 	fs.StringVar(&c.format, "format", "criteo", "of -data and -test: criteo or slots")
@@ -61,12 +61,14 @@ func (c *config) check() error {
 func (c *config) apply(preset string) error {
 	switch preset {
 	case "flights":
+		c.Batch = cmp.Or(c.Batch, 512)
 		c.dim, c.initRange, c.layers = 10, 0.05, []int{400, 400, 400}
 		c.rule = c.AdamOrSGD(1e-3, 1)
 	case "criteo":
 		c.dim, c.initRange, c.layers, c.dense = 9, 0.01, []int{512, 256, 128, 32}, dataset.Log1p
 		c.rule = c.AdamOrSGD(1e-3, 1)
 	case "seed":
+		c.Batch = cmp.Or(c.Batch, 512)
 		c.dim, c.initRange, c.layers = 10, 1, []int{400, 400, 400}
 		c.rule = optimizer.SGD{LR: cmp.Or(c.LR, 1e-4)}
 	default:

@@ -52,7 +52,7 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 	if !known {
 		rows = -1
 	}
-	j.fit(fitting(rows), test != nil)
+	j.fit(j.fitting(rows, 1), test != nil)
 	of, err := j.looked(s, train, test)
 	if err != nil {
 		return nil, err

@@ -159,6 +159,7 @@ package train
 //	memory.go    state of hooks, and a history too long for a checkpoint
 //	share.go     a worker's share of the rows, and whether all have the same rows
 //	columns.go   whether columns are those of what it goes on from
+//	lanes.go     how many steps workers need whose gradients miss each other's updates
 //	order.go     whether a restarted job has the same order of rows, and where a stopped epoch ended
 //	predict.go   outputs for rows, as a file
 //	save.go      the files that a job leaves

@@ -31,6 +31,9 @@ import (
 //	below 1,000,000   256     5        2
 //	more, or unknown  512     1        0
 //
+// With several workers in modes async, half_async and ssp, whose gradients miss each other's updates, the batch is at
+// most what leaves each of n workers and threads 12·n steps, and 48.
+//
 // Flags without a field set up the strategy, unless the program sets Job.Strategy, or are commands:
 //
 //	-strategy          more of the strategy, as JSON, such as {"worker_timeout": "10s"}
@@ -105,17 +108,22 @@ type Options struct {
 const testBatch = 2048
 
 // fitting are the batch, the epochs and the patience for a number of rows, -1 if it is not known: a small file needs
-// many steps, and an end before it is known by heart.
-func fitting(rows int) order {
+// many steps, and an end before it is known by heart. Of several lanes each needs some.
+func (c *Options) fitting(rows, lanes int) (o order) {
 	switch {
 	case rows < 0 || rows >= 1_000_000:
-		return order{Batch: 512, Epochs: 1}
+		o = order{Batch: 512, Epochs: 1}
 	case rows < 10_000:
-		return order{Batch: 32, Epochs: 50, Patience: 3}
+		o = order{Batch: 32, Epochs: 50, Patience: 3}
 	case rows < 100_000:
-		return order{Batch: 64, Epochs: 20, Patience: 3}
+		o = order{Batch: 64, Epochs: 20, Patience: 3}
+	default:
+		o = order{Batch: 256, Epochs: 5, Patience: 2}
 	}
-	return order{Batch: 256, Epochs: 5, Patience: 2}
+	if lanes > 1 && rows > 0 {
+		o.Batch = min(o.Batch, max(deep(rows, cmp.Or(c.Epochs, o.Epochs), lanes), fewestRows))
+	}
+	return o
 }
 
 // fit sets the options that neither the program nor a flag names, and returns them as flags, "" if there are none.

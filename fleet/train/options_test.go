@@ -380,8 +380,17 @@ func TestFitting(t *testing.T) {
 	t.Parallel()
 	for rows, want := range map[int]order{-1: {Batch: 512, Epochs: 1}, 0: {Batch: 32, Epochs: 50, Patience: 3}, 9_999: {Batch: 32, Epochs: 50, Patience: 3},
 		10_000: {Batch: 64, Epochs: 20, Patience: 3}, 100_000: {Batch: 256, Epochs: 5, Patience: 2}, 1_000_000: {Batch: 512, Epochs: 1}} {
-		if got := fitting(rows); got != want {
+		if got := new(Options).fitting(rows, 1); got != want {
 			t.Errorf("for %d rows %+v fits, want %+v", rows, got, want)
+		}
+	}
+	for _, c := range []struct{ rows, epochs, lanes, want int }{
+		{200_000, 0, 8, 256}, {200_000, 1, 8, 256}, {200_000, 1, 16, 64}, {1_000_000, 0, 8, 512}, {1_000_000, 0, 16, 256},
+		{99_999, 0, 16, 64}, {20_000, 1, 8, 32}, {200, 0, 16, 32}, {-1, 0, 16, 512}, {5_000, 0, 2, 32},
+	} {
+		o := Options{Epochs: c.epochs}
+		if got := o.fitting(c.rows, c.lanes).Batch; got != c.want {
+			t.Errorf("for %d rows, %d epochs and %d gradients at a time a batch of %d fits, want %d", c.rows, c.epochs, c.lanes, got, c.want)
 		}
 	}
 	for flag, want := range map[string]float64{"-lr=0": 0, "-lr=0.5": 0.5, "-batch=1": 3} {

@@ -91,6 +91,7 @@ func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
 		shown:    shown{job: j, worker: f.WorkerIndex()},
 		together: with.Threads,
 		inStep:   alone || with.Lockstep,
+		lanes:    lanesOf(f, with, j.Threads),
 		meter:    meter{counts: (alone || with.Rounds) && j.Threads == 1 && s.GradientMerge.KSteps <= 1},
 		ends:     ending{meet: alone && f.WorkerNum() > 1 && j.EvalEvery != 0},
 		paces:    paces{}}

@@ -29,6 +29,7 @@ type Run struct {
 	dir      string       // of checkpoints
 	together bool         // threads wait for each other's steps before any of them counts
 	inStep   bool         // workers wait for each other's steps
+	lanes    int          // gradients that are computed at a time, each of which misses the updates of the others
 	exe      *nn.Executor // for training
 	last     nn.TrainResult
 	curve    curve

@@ -96,6 +96,7 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	r.fitRows() // the number of all rows is known now
+	r.warnShallow()
 	if err := r.record(r.Epoch); err != nil {
 		return err
 	}
@@ -124,7 +125,11 @@ func (r *Run) fitRows() {
 	if rows >= 0 {
 		of = grouped(rows) + " rows"
 	}
-	r.fit(fitting(rows), "for "+of)
+	o := r.Job.fitting(rows, r.lanes)
+	if o != r.Job.fitting(rows, 1) {
+		of += fmt.Sprintf(" and %d gradients at a time", r.lanes)
+	}
+	r.fit(o, "for "+of)
 }
 
 func (r *Run) fit(o order, why string) {

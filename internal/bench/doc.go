@@ -28,7 +28,7 @@
 //	start/*     README's first command, with a warm and with an empty build cache
 //	converge    what each mode learns beside one process, as examples/wide_and_deep's own test prints it
 //	trees       programs of fleetrun new beside LightGBM, as .ci/outside trees prints it
-//	slow/*      open: a worker, or a thread, at part of the speed, which examples can't be told to have
+//	slow/*      open: a thread at half the speed, which examples can't be told to have; converge has slow workers
 //
 // # Peers
 //

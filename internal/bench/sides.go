@@ -73,11 +73,16 @@ func product(name string, threads int) work {
 
 // wide trains the net of the recommendation benchmarks on generated clicks, in one process; cluster with servers.
 func wide(cores int, args ...string) work {
-	return example("wide_and_deep", cores, 0, 0, append(criteo, args...)...)
+	return example("wide_and_deep", cores, 0, 0, append(criteo, append([]string{"-batch=512"}, args...)...)...)
 }
 
 func cluster(servers, workers int, args ...string) work {
-	return example("wide_and_deep", 0, servers, workers, append(criteo, args...)...)
+	return example("wide_and_deep", 0, servers, workers, append(criteo, append([]string{"-batch=512"}, args...)...)...)
+}
+
+// fits trains it in batches that fit the rows and the workers.
+func fits(cores, servers, workers int) work {
+	return example("wide_and_deep", cores, servers, workers, append(criteo, "-mode=async")...)
 }
 
 var criteo = []string{"-preset=criteo", "-data=CLICKS/train.tsv", "-test=CLICKS/test.tsv"}
