@@ -7,10 +7,14 @@
 // A mutant is found where a test fails, or is not over in time; on a machine that does much else give more of it. What
 // doesn't build is drawn again. It fails where more remain than -remain says. -list says which would be drawn, with the
 // seed by which -n 1 tries one alone, and builds nothing; so some of them may not build. Mutants have seeds one after
-// the other: a draw that shares none with another begins some hundreds further on.
+// the other: a draw that shares none with another begins some hundreds further on. -by has the tests of another package
+// judge, such as jobs that a twin has drawn:
+//
+//	FLEET_SEEDS=500 go run .ci/mutants/main.go -by fleet/internal/twin -n 30 -time 10m internal/session nn/executor.go
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"flag"
@@ -40,6 +44,7 @@ var (
 	seed   = flag.Uint64("seed", 1, "the seed of the first")
 	limit  = flag.Duration("time", 20*time.Second, "what the tests of a package may take to find one")
 	remain = flag.Int("remain", 10, "how many may be found by no test")
+	by     = flag.String("by", "", "the folder of the package whose tests judge, if not that of the change")
 	list   = flag.Bool("list", false, "only list what would be tried")
 )
 
@@ -118,7 +123,7 @@ func try(files []string, dir string) (left int, err error) {
 			continue
 		}
 		tried++
-		if how := find(test, filepath.Dir(m.File)); how != "" {
+		if how := find(test, cmp.Or(*by, filepath.Dir(m.File))); how != "" {
 			fmt.Printf("seed %d: %s: %s\n", s, name, how)
 			continue
 		}
@@ -146,7 +151,7 @@ func build(m law.Mutant, dir string) (test string, err error) {
 		return "", err
 	}
 	test = filepath.Join(dir, "package.test")
-	pkg := "./" + filepath.Dir(m.File)
+	pkg := "./" + cmp.Or(*by, filepath.Dir(m.File))
 	if exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", test, pkg).Run() != nil {
 		return "", nil
 	}
@@ -158,7 +163,7 @@ func find(test, dir string) (how string) {
 	ctx, cancel := context.WithTimeout(context.Background(), *limit)
 	defer cancel()
 	run := exec.CommandContext(ctx, test, "-test.short", "-test.failfast")
-	run.Dir, run.Env = dir, append(os.Environ(), "FLEET_SEEDS=1") // -short alone leaves slow tests out
+	run.Dir, run.Env = dir, append([]string{"FLEET_SEEDS=1"}, os.Environ()...) // -short alone leaves slow tests out
 	out, err := run.CombinedOutput()
 	switch {
 	case ctx.Err() != nil:

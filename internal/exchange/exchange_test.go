@@ -3,6 +3,7 @@ package exchange
 import (
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/gradient"
@@ -49,6 +50,21 @@ func TestExchange(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// TestNothingIsAskedFor: an evaluation asks the servers of its rows alone, where it needs no dense weights.
+func TestNothingIsAskedFor(t *testing.T) {
+	const n = 3
+	var asked atomic.Int64
+	got := newReceived(n)
+	s := servers(t, n, wire.Float32, func(server int, f *wire.Frame, b *wire.Builder) error {
+		asked.Add(1)
+		return got.answer(server, f, b)
+	})
+	got.s = s
+	if err := New(s).Run(t.Context(), Request{Op: wire.OpPeek, Pull: []Rows{{IDs: []uint64{5}, W: make([]float32, 2)}}}); err != nil || asked.Load() != 1 {
+		t.Errorf("%d of %d servers were asked for one row, error %v", asked.Load(), n, err)
 	}
 }
 

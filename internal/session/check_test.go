@@ -25,6 +25,7 @@ func TestStepsOfOtherRowsAreRefused(t *testing.T) {
 		`embedding "emb": id 3 after 7`:             {Rows: rows(emb, 7, 3), Samples: 1},
 		`embedding "emb": id 3 after 3`:             {Rows: rows(emb, 3, 3), Samples: 1},
 		"a training step of 0 samples":              {Rows: rows(emb, 3)},
+		"reads rows of 2 embeddings beside":         {Rows: rows(emb, 3), Samples: 1, Beside: append(rows(emb, 3), rows(emb, 7)...)},
 		"2 ids need 2 values, have 1 weights":       {Rows: []optimizer.Rows{{Param: emb, IDs: []uint64{3, 7}, W: []float32{0}}}, Samples: 1},
 	} {
 		if err := checkStep(w, st); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {

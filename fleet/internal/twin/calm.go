@@ -57,7 +57,6 @@ func (l *Leg) calm(p Program, drifts bool) {
 	default:
 		l.Servers = 0
 	}
-	l.From.Refused, l.Misplaced, l.Odd, l.Misused, l.Taken = false, "", "", false, false
 	switch how := l.From.How; {
 	case how == "worker" && p.Net.Drop > 0: // a running job that loads keeps its steps, and with them what it drops
 		l.Servers = max(l.Servers, 1)

@@ -92,7 +92,7 @@ func (p Program) differences(saw Seen, picks *picks) (all []string) {
 		}
 	}
 	all = append(all, p.repeats(saw)...)
-	all = append(append(all, p.disagree(saw)...), append(saw.wide, saw.trips...)...)
+	all = append(append(all, p.disagree(saw)...), saw.wide...)
 	last := len(p.Legs) - 1
 	if lost > saw.deaths {
 		note("nobody saw %d steps of workers, of whose lives %d ended before their work was done", lost, saw.deaths)

@@ -29,10 +29,7 @@
 //	train.go     its steps
 //	publish.go   models and deltas that it saves, read back
 //	places.go    where files lie: a directory, or a store
-//	odd.go       legs that are refused first
-//	misuse.go    steps that are refused
 //	measured.go  what a thread evaluates and saves between two steps
-//	taken.go     directories of another job
 //	mortal.go    legs whose processes die, and the operator who starts them again
 //	gate.go      what stands still with a paused process
 //	returns.go   servers that are killed beside calls, and come back from their journals
@@ -40,8 +37,6 @@
 //	reads.go     a reader beside a leg, and what it may see
 //	serve.go     services that score what is published
 //	tap.go       the order in which requests arrive
-//	trips.go     how many requests the steps of an epoch take
-//	sizes.go     how many bytes ids take in them
 //
 // The model shares no code with what it judges, and has one float64 for each number:
 //

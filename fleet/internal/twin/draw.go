@@ -56,21 +56,8 @@ func Draw(seed uint64) Program {
 	p.drawReturns(rand.New(rand.NewPCG(seed, 30)))
 	p.drawBases(rand.New(rand.NewPCG(seed, 31)))
 	p.drawLosses(rand.New(rand.NewPCG(seed, 33)))
-	if last := &p.Legs[len(p.Legs)-1]; last.mortal() {
-		last.Taken = !often(rand.New(rand.NewPCG(seed, 32)), 3)
-	}
-	odd := rand.New(rand.NewPCG(seed, 23))
-	for i := range p.Legs {
-		if !often(odd, 3) {
-			p.Legs[i].Odd = drawOdd(odd, p.Net, p.Legs[i])
-		}
-	}
 	p.drawReads(rand.New(rand.NewPCG(seed, 26)))
-	late = rand.New(rand.NewPCG(seed, 27))
-	p.Store = often(late, 4)
-	for i := range p.Legs {
-		p.Legs[i].Misused = often(late, 4)
-	}
+	p.Store = often(rand.New(rand.NewPCG(seed, 27)), 4)
 	p.drawReplaced(rand.New(rand.NewPCG(seed, 34)))
 	p.drawUnused(rand.New(rand.NewPCG(seed, 36)))
 	p.drawTurns(rand.New(rand.NewPCG(seed, 37)))
@@ -263,19 +250,6 @@ func (d *drawer) renumbered(r Rules) Rules {
 		r.All = r.All.drifting()
 	}
 	return r
-}
-
-// others says whether some param's state is of another rule there: a checkpoint is refused then.
-func (r Rules) others(than Rules, n Net) bool {
-	return slices.ContainsFunc(n.params(), func(name string) bool { return r.Of(name).name() != than.Of(name).name() })
-}
-
-// name is the rule's, as its state has it.
-func (r Rule) name() string {
-	if r.Centered {
-		return r.Kind + " centered"
-	}
-	return r.Kind
 }
 
 // descent makes all rules plain gradient descent, as geo wants them.

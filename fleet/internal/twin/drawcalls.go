@@ -114,7 +114,6 @@ func (d *drawer) from(l Leg) From {
 	if f.How == "restore" && often(d.Rand, 5) {
 		f.WeightsOnly = true
 		d.rules = d.drawRules()
-		f.Refused = !last.model && d.rules.others(last.rules, d.p.Net)
 		return f
 	}
 	if often(d.Rand, 6) {

@@ -36,11 +36,6 @@ func (d *drawer) mortal() {
 		}
 	}
 	d.threads(&l)
-	if len(d.saved) > 0 && often(d.late, 4) {
-		if s := pick(d.late, d.saved...); !s.model {
-			l.Misplaced = s.dir
-		}
-	}
 	inStep := l.kind() == string(strategy.ModeSync) || l.kind() == string(strategy.ModeSSP)
 	if inStep && !l.goesOnWithout() {
 		l.Strategy.Recovery.WorkerLost = pick(d.Rand, "", strategy.WorkerBack)

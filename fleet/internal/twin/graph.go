@@ -75,14 +75,6 @@ func (p Program) graphOf(counts func(*nn.Graph, *nn.Node) *nn.Node) graph {
 	return g
 }
 
-// clashing is the model with a table beside the first whose name is that of its ids.
-func (p Program) clashing() graph {
-	g, of := p.graph(), p.Net.Tables[0]
-	of.Name += ".ids"
-	g.loss = nn.Add(g.loss, nn.Mean(nn.Embedding(g.IDs(of.feed(), of.Slots), of.options())))
-	return g
-}
-
 func (t Table) feed() string { return "ids of " + t.Name }
 
 func (t Table) options() nn.EmbeddingOptions {

@@ -1,11 +1,7 @@
 package twin
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -54,25 +50,4 @@ func (r *run) files(dir, pattern string) (all []string, err error) {
 		}
 	}
 	return all, nil
-}
-
-func (r *run) readFile(ctx context.Context, name string) (data []byte, err error) {
-	if r.store == nil {
-		return os.ReadFile(name)
-	}
-	f, err := r.store.Open(ctx, r.key(name), store.Range{})
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(f)
-}
-
-func (r *run) writeFile(ctx context.Context, name string, data []byte) error {
-	if r.store == nil {
-		return os.WriteFile(name, data, 0o600)
-	}
-	whole := io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
-	_, err := r.store.Put(ctx, r.key(name), whole, store.Condition{})
-	return err
 }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
-	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -37,30 +36,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		defer unmount()
 	}
 	for i, l := range p.Legs {
-		reads := l.Reads
-		l.Reads = false // while it is tried what is refused
-		if run.order = nil; l.Odd != "" {
-			if err := run.odd(t, i, l); err != nil {
-				return run.saw, fmt.Errorf("leg %d: %w", i, err)
-			}
-			l.Odd = ""
-		}
-		if l.From.Refused {
-			if err := run.refused(t, i, l); err != nil {
-				return run.saw, fmt.Errorf("leg %d: %w", i, err)
-			}
-		}
-		if l.Misplaced != "" {
-			if err := run.misplaced(t, i, l); err != nil {
-				return run.saw, fmt.Errorf("leg %d: %w", i, err)
-			}
-		}
-		if l.Taken {
-			if err := run.taken(t, i, l); err != nil {
-				return run.saw, fmt.Errorf("leg %d: %w", i, err)
-			}
-		}
-		if l.Reads = reads; l.ordered() && !l.mortal() {
+		if run.order = nil; l.ordered() && !l.mortal() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
 		run.log.begins = nil
@@ -76,28 +52,6 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		}
 	}
 	return run.saw, nil
-}
-
-// refused has a leg begin with the state of other rules, which must fail and say what helps.
-func (r *run) refused(t *testing.T, i int, l Leg) (err error) {
-	l.From.WeightsOnly, l.Calls, l.Returns, l.Replaced = false, nil, nil, nil
-	l.Strategy.Recovery = strategy.Recovery{}
-	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
-	if err == nil || !strings.Contains(err.Error(), "WeightsOnly") {
-		return fmt.Errorf("it begins with the state of other rules: %v", err)
-	}
-	return nil
-}
-
-// misplaced has a leg keep its checkpoints in a directory that is one, which must fail and say so.
-func (r *run) misplaced(t *testing.T, i int, l Leg) (err error) {
-	l.From, l.Calls, l.Strikes, l.Every, l.Returns, l.Replaced = From{}, nil, nil, 0, nil, nil
-	l.Strategy.Recovery = strategy.Recovery{Dir: r.at(l.Misplaced)}
-	synctest.Test(t, func(*testing.T) { err = r.leg(i, l) })
-	if err == nil || !strings.Contains(err.Error(), "is a checkpoint itself") {
-		return fmt.Errorf("its own checkpoints are to lie in another: %v", err)
-	}
-	return nil
 }
 
 // run is a program on its way through the door.
@@ -126,7 +80,6 @@ type Seen struct {
 	orders   map[int][]*event  // by leg
 	glimpses map[int][]glimpse // of readers, by leg
 	wide     []string          // messages that are larger than they may be
-	trips    []string          // epochs whose steps take other calls than Explain says
 	deaths   int               // workers' lives of a mortal leg that ended before their work was done
 }
 
@@ -260,17 +213,14 @@ func (r *run) leg(i int, l Leg) error {
 			})
 			continue
 		}
-		way := &trips{Transport: r.way(l, maker, base)}
-		if l.legible() {
-			way.lists, way.idle = map[int]*listed{}, map[string]int{}
-		}
+		way := r.way(l, maker, base)
 		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
 		if err != nil {
 			return err
 		}
 		all.Go(func() {
 			defer f.Close()
-			if err := (&role{run: r, l: l, leg: i, f: f, trips: way}).play(ctx); err != nil {
+			if err := (&role{run: r, l: l, leg: i, f: f}).play(ctx); err != nil {
 				fail(fmt.Errorf("%v: %w", f, err)) // the first cause stays
 			}
 		})
@@ -329,9 +279,6 @@ type role struct {
 	f   *fleet.Fleet
 	g   graph
 
-	trips   *trips // its calls, nil in a mortal leg
-	trainer optimizer.Trainer
-
 	worker   int
 	exe      map[string]*executor
 	chain    []string // directories of a base and the deltas behind it, of worker 0
@@ -344,9 +291,6 @@ type role struct {
 // play is the life of a role.
 func (r *role) play(ctx context.Context) error {
 	r.g = r.p.graph()
-	if r.l.Odd == oddNames {
-		r.g = r.p.clashing()
-	}
 	if own := &r.l.Strategy.Recovery; r.l.mortal() || own.Journal != "" {
 		if own.Dir = r.recovery(r.leg); own.Journal != "" {
 			own.JournalDir = r.journals(r.leg)
@@ -359,7 +303,7 @@ func (r *role) play(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := opt.Minimize(caught{r.g.loss, &r.trainer}); err != nil {
+	if err := opt.Minimize(r.g.loss); err != nil {
 		return err
 	}
 	if r.l.Servers > 0 { // it is known before anybody has joined
@@ -370,7 +314,6 @@ func (r *role) play(ctx context.Context) error {
 	from := r.l.From
 	if from.Dir != "" && from.How == "restore" {
 		o := fleet.RestoreOptions{Params: from.Only, WeightsOnly: from.WeightsOnly}
-		o.WeightsOnly = o.WeightsOnly || r.l.Odd == oddOrigins && r.f.WorkerIndex() > 0
 		if err := r.f.Restore(ctx, r.at(from.Dir), o); err != nil {
 			return err
 		}

@@ -100,13 +100,12 @@ var found = regexp.MustCompile(`FLEET_SEED=(\d+): ([^\n]*)`)
 
 // find builds a machine that plays jobs in a tree, and says which seed is the first that fails, −1 where all pass, and −2
 // where it doesn't build.
-func find(t *testing.T, tree, machine, test string, flags ...string) (seed int, says string) {
+func find(t *testing.T, tree, machine, test string) (seed int, says string) {
 	t.Helper()
 	dir := t.TempDir()
 	defer os.RemoveAll(dir) // as soon as it has run
 	binary := filepath.Join(dir, "twin.test")
-	build := append([]string{"test", "-c", "-o", binary}, flags...)
-	if out, err := run(t, tree, "go", append(build, "./fleet/internal/"+machine)...); err != nil {
+	if out, err := run(t, tree, "go", "test", "-c", "-o", binary, "./fleet/internal/"+machine); err != nil {
 		return -2, string(out)
 	}
 	cmd := exec.Command(binary, "-test.run", "^"+test+"$", "-first", "-shrink", "0", "-test.timeout", "20m")

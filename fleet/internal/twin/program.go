@@ -60,14 +60,6 @@ type Leg struct {
 	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
 	Returns          []Return      `json:",omitempty"` // of servers, in a leg that has no strikes
 	Replaced         *Replacement  `json:",omitempty"` // likewise
-	// Odd is what is wrong with the leg as it is tried first, and refused.
-	Odd string `json:",omitempty"`
-	// Misused has workers make steps first that are not the job's, and are refused.
-	Misused bool `json:",omitempty"`
-	// Misplaced is a checkpoint, which is tried first as the directory for those of the leg, and refused.
-	Misplaced string `json:",omitempty"`
-	// Taken has the leg begin first while another job has the directory of its checkpoints.
-	Taken bool `json:",omitempty"`
 }
 
 // From is what a leg begins with.
@@ -79,8 +71,6 @@ type From struct {
 	Only []string `json:",omitempty"`
 	// WeightsOnly leaves the rule's state, of "restore" alone.
 	WeightsOnly bool `json:",omitempty"`
-	// Refused says that with the rule's state it is refused, which is tried first: the leg has other rules.
-	Refused bool `json:",omitempty"`
 }
 
 // Call is what every worker does next.

@@ -68,7 +68,10 @@ type seat struct {
 	first, second bool // it is this process of the place
 }
 
-// second is where the second process listens.
+// lockFile names the job that has a directory of checkpoints.
+const lockFile = "job.lock"
+
+// secondAt is where the second process listens.
 const secondAt = " again"
 
 // Listen implements [transport.Transport].

@@ -41,7 +41,7 @@ func (p Program) whole() bool {
 			l.Replaced != nil && !l.mayBeReplaced() {
 			return false
 		}
-		if !written[l.From.Dir] || !written[l.Misplaced] || uncounted || !l.mayBeOdd(p.Net) {
+		if !written[l.From.Dir] || uncounted {
 			return false
 		}
 		for i, c := range l.Calls {
@@ -64,17 +64,6 @@ func (p Program) whole() bool {
 		}
 	}
 	return len(p.Legs) > 0
-}
-
-// mayBeOdd says whether what is wrong with a leg at first can be.
-func (l Leg) mayBeOdd(n Net) bool {
-	switch l.Odd {
-	case "":
-		return true
-	case oddNames:
-		return len(n.Tables) > 0
-	}
-	return l.From.How == "restore"
 }
 
 // without is the program less one thing, the k-th that may be left out; nil where there is nothing, and no more
@@ -177,7 +166,7 @@ var simplest = []func(*Program){
 	func(p *Program) { p.Store = false },
 	func(p *Program) {
 		for i := range p.Legs {
-			p.Legs[i].Reads, p.Legs[i].Misused = false, false
+			p.Legs[i].Reads = false
 		}
 	},
 	func(p *Program) { p.Net.Ledger = false; p.names() },
@@ -259,7 +248,6 @@ var simplest = []func(*Program){
 	},
 	func(p *Program) {
 		for i := range p.Legs {
-			p.Legs[i].From.Refused = false
 			for name := range p.Legs[i].Rules.By {
 				if name != ledgerName {
 					delete(p.Legs[i].Rules.By, name)
@@ -287,7 +275,7 @@ var simplerLegs = []func(*Leg){
 		l.Strategy.Placement, l.Strategy.Codec, l.Strategy.MaxFrame = "", "", 0
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
-	func(l *Leg) { l.Threads, l.Misplaced, l.Odd, l.Taken = 0, "", "", false },
+	func(l *Leg) { l.Threads = 0 },
 	func(l *Leg) { l.Replaced = nil },
 	func(l *Leg) { l.served(1) },
 	func(l *Leg) { l.served(2) },
@@ -310,7 +298,6 @@ func (l *Leg) served(most int) {
 // rules changes every rule but the ledger's.
 func (p *Program) rules(change func(*Rule)) {
 	for i := range p.Legs {
-		p.Legs[i].From.Refused = false
 		r := &p.Legs[i].Rules
 		change(&r.All)
 		for name, own := range r.By {
@@ -332,7 +319,6 @@ func (p *Program) names() {
 	gone := func(name string) bool { return !slices.Contains(there, name) }
 	for i := range p.Legs {
 		l := &p.Legs[i]
-		l.From.Refused = false
 		for name := range l.Rules.By {
 			if gone(name) {
 				delete(l.Rules.By, name)

@@ -18,11 +18,7 @@ func (p Program) Features() (options, events []string) {
 		o["kind "+l.kind()] = true
 		o[fmt.Sprintf("%d servers", l.Servers)] = true
 		o[fmt.Sprintf("%d workers", l.Workers)] = true
-		o["a misplaced directory"] = o["a misplaced directory"] || l.Misplaced != ""
-		o["a directory of another job"] = o["a directory of another job"] || l.Taken
-		o["refused for its "+l.Odd] = l.Odd != ""
 		o["blocks that shift"] = o["blocks that shift"] || p.shifted(i)
-		o["steps that are refused"] = o["steps that are refused"] || l.Misused
 		o["a reader"] = o["a reader"] || l.Reads
 		o["threads"] = o["threads"] || l.Threads > 1
 		o["worker_lost go_on"] = o["worker_lost go_on"] || l.goesOnWithout()

@@ -31,11 +31,6 @@ func (r *role) work(ctx context.Context) (failed error) {
 		}
 		defer func() { failed = errors.Join(failed, stop()) }()
 	}
-	if r.l.Misused && r.l.Servers > 0 && len(r.p.Net.tables()) > 0 {
-		if err := r.misuse(ctx); err != nil {
-			return err
-		}
-	}
 	for k, c := range r.l.Calls {
 		if err := r.call(ctx, c.At, c); err != nil {
 			return fmt.Errorf("call %d, %s: %w", k, c.Do, err)
@@ -67,9 +62,6 @@ func (r *role) work(ctx context.Context) (failed error) {
 		}
 		r.see([]float64{factor}, "%s rate", at)
 	}
-	if err := errors.Join(r.sized(at), r.idles(at)); err != nil {
-		return err
-	}
 	s := r.f.Stats()
 	r.see([]float64{float64(s.Work.Examples)}, "%s worker %d trains examples", at, r.worker)
 	if c := s.Counts; !r.l.copies() {
@@ -88,13 +80,7 @@ func (r *role) work(ctx context.Context) (failed error) {
 			return err
 		}
 	}
-	if err := r.f.StopWorker(ctx); err != nil || r.l.Servers == 0 {
-		return err
-	}
-	if s, err := r.trainer.Open(r.g.loss.Params()); err == nil {
-		return errors.Join(errors.New("a worker that has left its job begins to train"), s.Close(ctx))
-	}
-	return nil
+	return r.f.StopWorker(ctx)
 }
 
 // epochs trains all epochs of a mortal leg, from where the job is.
