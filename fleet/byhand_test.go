@@ -439,7 +439,7 @@ func TestModelsAreSavedOnceByName(t *testing.T) {
 				if err := f.BarrierWorker(ctx); err != nil {
 					return err
 				}
-				if f.IsFirstWorker() || f.IsCollective() {
+				if f.IsFirstWorker() || f.ServerNum() == 0 {
 					if err := savesByName(ctx, f, dir, nn.Inference(row)); err != nil {
 						return err
 					}
@@ -491,7 +491,7 @@ func savesByName(ctx context.Context, f *fleet.Fleet, dir string, m optimizer.Mo
 			}
 		}
 	}
-	if f.IsCollective() {
+	if f.ServerNum() == 0 {
 		if err := f.BarrierWorker(ctx); err != nil {
 			return err
 		}

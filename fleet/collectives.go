@@ -64,7 +64,7 @@ func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, erro
 // none, and may call before Minimize.
 func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
 	f.mu.Lock()
-	early := f.job == nil && f.IsLocal()
+	early := f.job == nil && f.id.Local()
 	f.mu.Unlock()
 	if early {
 		return new(solo.Trainer), nil
@@ -79,7 +79,7 @@ func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, erro
 // enter begins a collective, which ends when meets is nil again. It refuses a second one at the same time: workers
 // number their collectives, so that one goroutine's would be paired with another's of another worker.
 func (f *Fleet) enter(call string) error {
-	for !f.IsLocal() && !f.meets.CompareAndSwap(nil, &call) {
+	for !f.id.Local() && !f.meets.CompareAndSwap(nil, &call) {
 		if other := f.meets.Load(); other != nil {
 			return fmt.Errorf("fleet: %s: another goroutine is in %s: make collectives one after the other, in the "+
 				"same order on every worker: %w", call, *other, ErrOrder)

@@ -225,7 +225,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	f.job = j
 	if j.layout.Frozen.Floats > 0 {
 		f.statistics.apart = f.id.Workers > 1
-		if j.backend != nil && !f.IsLocal() {
+		if j.backend != nil && !f.id.Local() {
 			j.backend.Reading().Keep(f.statistics.kept)
 		}
 	}

@@ -18,7 +18,7 @@ import (
 // equip sets what depends on the kind of job: the backend that keeps a worker's weights, and the transport. The kind is
 // chosen once, in Minimize.
 func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
-	if f.IsLocal() {
+	if f.id.Local() {
 		j.backend, err = solo.New(params, j.rule, j.strategy, f.log)
 		return err
 	}
@@ -30,7 +30,7 @@ func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
 		j.server = server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
 			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
 			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses}
-	case f.IsCollective():
+	case f.ServerNum() == 0:
 		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy,
 			Fingerprint: j.fingerprint,
 			Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport,

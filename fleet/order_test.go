@@ -191,7 +191,7 @@ func TestAloneEverythingWorks(t *testing.T) {
 	t.Parallel()
 	f, o, dir := member(t, 0, true, false), trial.NewToy(), t.TempDir()
 	minimize(t, f, o)
-	if !f.IsLocal() || !f.IsWorker() || !f.IsFirstWorker() || f.IsServer() || f.WorkerNum() != 1 || f.ServerNum() != 0 {
+	if !f.IsWorker() || !f.IsFirstWorker() || f.IsServer() || f.WorkerNum() != 1 || f.ServerNum() != 0 {
 		t.Errorf("%v is not alone", f)
 	}
 	all := calls(t.Context(), dir)

@@ -14,12 +14,6 @@ func (f *Fleet) IsServer() bool { return f.id.IsServer() }
 // IsFirstWorker says whether this is worker 0.
 func (f *Fleet) IsFirstWorker() bool { return f.id.IsFirstWorker() }
 
-// IsCollective says whether this worker is one of several that train without servers.
-func (f *Fleet) IsCollective() bool { return f.id.Collective && !f.id.Local() }
-
-// IsLocal says whether this process trains alone, without servers and other workers.
-func (f *Fleet) IsLocal() bool { return f.id.Local() }
-
 // WorkerIndex returns this worker's number, from 0; -1 on a server.
 func (f *Fleet) WorkerIndex() int {
 	if !f.IsWorker() {
@@ -39,7 +33,8 @@ func (f *Fleet) ServerIndex() int {
 // WorkerNum returns the number of workers.
 func (f *Fleet) WorkerNum() int { return f.id.Workers }
 
-// ServerNum returns the number of servers, 0 when this process trains alone.
+// ServerNum returns the number of servers: 0 in a collective job, whose workers train without servers, and when this
+// process trains alone, as the only worker.
 func (f *Fleet) ServerNum() int { return len(f.id.Servers) }
 
 // ServerEndpoints returns the addresses of all servers, by index.
@@ -52,7 +47,7 @@ func (f *Fleet) WorkerEndpoints() []string { return append([]string(nil), f.id.W
 // String names the role: "worker 1 of 2".
 func (f *Fleet) String() string {
 	switch {
-	case f.IsLocal():
+	case f.id.Local():
 		return "local worker"
 	case f.IsServer():
 		return fmt.Sprintf("server %d of %d", f.id.Index, len(f.id.Servers))

@@ -68,7 +68,7 @@ func (t trainer) SetDense(name string, w []float32) error {
 		return fmt.Errorf("fleet: training: param %q is given values, which only a dense and frozen param takes", name)
 	}
 	err = j.backend.SetDense(name, w)
-	if err == nil && !t.f.IsLocal() {
+	if err == nil && !t.f.id.Local() {
 		t.f.statistics.set(name, w)
 	}
 	return named("training", err)

@@ -48,7 +48,7 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 //
 // In a process alone without an objective, such as a program that only predicts, it does nothing.
 func (f *Fleet) StopWorker(ctx context.Context) error {
-	if _, err := f.Plan(); f.IsLocal() && errors.Is(err, ErrOrder) {
+	if _, err := f.Plan(); f.id.Local() && errors.Is(err, ErrOrder) {
 		return nil
 	}
 	j, err := f.workerCall("StopWorker")

@@ -96,10 +96,10 @@ func Predict(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, to io.W
 
 // join makes the workers of a fleet without a job join, to predict and to measure with a saved model.
 func join(ctx context.Context, f *fleet.Fleet, call string) error {
-	if _, err := f.Plan(); f.IsLocal() || !errors.Is(err, fleet.ErrOrder) {
+	if _, err := f.Plan(); f.ServerNum() == 0 && f.WorkerNum() == 1 || !errors.Is(err, fleet.ErrOrder) {
 		return nil
 	}
-	if !f.IsCollective() {
+	if f.ServerNum() > 0 {
 		return fmt.Errorf("train: %s: this is %v, whose job has not begun: without a job, start the program alone, or "+
 			"as collective workers (fleetrun --worker_num=2, without servers)", call, f)
 	}

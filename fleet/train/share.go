@@ -212,7 +212,7 @@ func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, er
 			s.all = 0 // what others choose of theirs is unknown
 		}
 	}
-	if !s.fleet.IsCollective() || s.job.EvalEvery == 0 || !s.job.Sharded && !unknown {
+	if s.fleet.ServerNum() > 0 || s.fleet.WorkerNum() == 1 || s.job.EvalEvery == 0 || !s.job.Sharded && !unknown {
 		// parted is asked of evaluations alone
 		return mine, nil
 	}

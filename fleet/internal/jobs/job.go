@@ -154,7 +154,7 @@ func (a *actor) epochEnds(ctx context.Context, r *train.Run, outputs []*nn.Node)
 			return err
 		}
 	}
-	switch together := a.f.IsCollective(); {
+	switch together := a.f.ServerNum() == 0 && a.f.WorkerNum() > 1; {
 	case !leads && !together:
 	case p.Period == "shrink":
 		shrink.Period = name
