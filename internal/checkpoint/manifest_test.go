@@ -109,8 +109,8 @@ func TestLoadOfSomeParams(t *testing.T) {
 		if name == "emb" && (!slices.Equal(got[:n], fresh[:n]) || store.Tables[0].Len() != rows || !sameRows(got[n:], want[n:])) {
 			t.Errorf("emb: %d rows %v, want %v, and nothing in w: %v", store.Tables[0].Len(), got[n:], want[n:], got[:n])
 		}
-		if step := store.Step() + store.Blocks[0].Values.Step(); step != 0 {
-			t.Errorf("%s: updates are counted from %d", name, step)
+		if _, _, step := store.Blocks[0].Values.Snapshot(); step+store.Step() != 0 {
+			t.Errorf("%s: updates are counted from %d", name, step+store.Step())
 		}
 	}
 	for says, name := range map[string]string{

@@ -25,7 +25,7 @@
 // Tensors of 8-byte elements are best declared first, so that all are aligned. Reading checks the whole header before
 // it allocates memory for data, and is safe on files from any source:
 //
-//	f, err := safetensors.OpenFile("model.safetensors")
+//	f, err := safetensors.OpenFrom(file)
 //	defer f.Close()
 //	weights, err := safetensors.Read[float32](f, "emb")
 package safetensors

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"maps"
 	"math"
-	"os"
 	"slices"
 )
 
@@ -42,19 +41,6 @@ func Open(r io.ReaderAt, size int64) (*File, error) {
 	return f, nil
 }
 
-// OpenFile opens the file of that name. It must be closed.
-func OpenFile(name string) (*File, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, fmt.Errorf("safetensors: %w", err)
-	}
-	f, err := OpenFrom(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w (file %s)", err, name)
-	}
-	return f, nil
-}
-
 // Sized is an open file.
 type Sized interface {
 	io.ReaderAt
@@ -78,7 +64,7 @@ func OpenFrom(file Sized) (*File, error) {
 	return f, nil
 }
 
-// Close closes the file of OpenFile and OpenFrom.
+// Close closes the file of OpenFrom.
 func (f *File) Close() error {
 	if f.closer == nil {
 		return nil

@@ -182,15 +182,20 @@ func TestReadOfUnaligned(t *testing.T) {
 	}
 }
 
-func TestOpenFile(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "model.safetensors")
-	if _, err := OpenFile(name); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), name) {
-		t.Errorf("a missing file: error %v", err)
-	}
-	if err := os.WriteFile(name, sample(t), 0o600); err != nil {
+// opened opens the file of a name, which holds data.
+func opened(t *testing.T, name string, data []byte) (*File, error) {
+	t.Helper()
+	err := os.WriteFile(name, data, 0o600)
+	file, bad := os.Open(name)
+	if err = errors.Join(err, bad); err != nil {
 		t.Fatal(err)
 	}
-	f, err := OpenFile(name)
+	return OpenFrom(file)
+}
+
+func TestOpenFrom(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "model.safetensors")
+	f, err := opened(t, name, sample(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,10 +205,7 @@ func TestOpenFile(t *testing.T) {
 	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := os.WriteFile(name, []byte("not a table at all"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenFile(name); !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), name) {
+	if _, err := opened(t, name, []byte("not a table at all")); !errors.Is(err, ErrFormat) {
 		t.Errorf("a file of another format: error %v", err)
 	}
 }
@@ -212,10 +214,7 @@ func TestOpenFile(t *testing.T) {
 func TestReadAfterTheFileShrank(t *testing.T) {
 	data := sample(t)
 	name := filepath.Join(t.TempDir(), "model.safetensors")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenFile(name)
+	f, err := opened(t, name, data)
 	if err != nil {
 		t.Fatal(err)
 	}

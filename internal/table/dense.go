@@ -62,17 +62,6 @@ func (c *chunk) initState(rule optimizer.Rule) {
 // Len is the number of weights.
 func (d *Dense) Len() int { return d.n }
 
-// Step is the number of the last update, 0 before the first.
-func (d *Dense) Step() int64 {
-	if d.n == 0 {
-		return 0
-	}
-	c := &d.chunks[0]
-	c.RLock()
-	defer c.RUnlock()
-	return c.step
-}
-
 // Pull copies the weights into w.
 func (d *Dense) Pull(w []float32) error { return d.whole("pull", w, d.PullAt) }
 

@@ -20,7 +20,7 @@ func BenchmarkMemory(b *testing.B) {
 				start := time.Now()
 				t := fullTable(b, optimizer.Adagrad{}, n.rows)
 				took := time.Since(start)
-				b.ReportMetric(float64(t.Bytes())/float64(n.rows), "bytes/row")
+				b.ReportMetric(float64(t.Stats().Bytes)/float64(n.rows), "bytes/row")
 				b.ReportMetric(float64(heap()-before)/float64(n.rows), "heap-bytes/row")
 				b.ReportMetric(float64(took)/float64(n.rows), "ns/birth")
 				runtime.KeepAlive(t)

@@ -78,6 +78,3 @@ func (t *Sparse) Stats() Stats {
 
 // Len is the number of rows.
 func (t *Sparse) Len() int { return t.Stats().Rows }
-
-// Bytes is the memory the table takes.
-func (t *Sparse) Bytes() int { return t.Stats().Bytes }
