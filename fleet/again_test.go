@@ -27,7 +27,7 @@ func TestASecondLifeMakesItsCollectivesAgain(t *testing.T) {
 			s.Recovery.Every, s.WaitTimeout = strategy.Duration(time.Hour), strategy.Duration(time.Minute)
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(1, 2)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					c := trial.CounterFor(s)
 					life := func(number int) func(context.Context, *fleet.Fleet) error {
 						return func(ctx context.Context, f *fleet.Fleet) error {
@@ -51,11 +51,7 @@ func TestASecondLifeMakesItsCollectivesAgain(t *testing.T) {
 					time.Sleep(17 * time.Second)
 					_, err := live(ctx, f, network, 0, life(2))
 					return errors.Join(err, <-first)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}

@@ -172,12 +172,7 @@ func (b *batchEnd) serve(ctx context.Context, f *fleet.Fleet, network transport.
 		return err
 	}
 	time.Sleep(50 * time.Millisecond)
-	second, err := trial.Another(f, network)
-	if err != nil {
-		return err
-	}
-	defer second.Close()
-	return play(ctx, second)
+	return trial.OnNetwork(ctx, f, network, play)
 }
 
 // orders are what a batch's cut has server 1 do, in order.

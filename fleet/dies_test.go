@@ -333,7 +333,7 @@ func TestALateLifeDoesNotLead(t *testing.T) {
 			says := func(f *fleet.Fleet, who string) error { return f.SetProgress(fleet.Progress{User: []byte(who)}) }
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(2, 3)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					c := trial.CounterFor(s)
 					played := func(do func(ctx context.Context, f *fleet.Fleet) error) func(context.Context,
 						*fleet.Fleet) error {
@@ -378,11 +378,7 @@ func TestALateLifeDoesNotLead(t *testing.T) {
 						t.Error("the first life was not killed")
 					}
 					return err
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}

@@ -94,12 +94,7 @@ func againAfter(ctx context.Context, f *fleet.Fleet, network transport.Transport
 	}
 	f.Close()
 	time.Sleep(away)
-	again, err := trial.Another(f, network)
-	if err != nil {
-		return err
-	}
-	defer again.Close()
-	return play(ctx, again)
+	return trial.OnNetwork(ctx, f, network, play)
 }
 
 // TestServersOfASavedJobAreAskedToEnd: all workers were asked to end, have saved and are gone, and so nothing goes with servers that are

@@ -111,7 +111,7 @@ func TestServersShowWhoCameBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(2, 2)
 		p := &pages{shown: map[string]string{}, stats: map[string]stats.Process{}}
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			plays := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				err := c.Train(ctx, 3)
 				select {
@@ -131,11 +131,7 @@ func TestServersShowWhoCameBack(t *testing.T) {
 				return lives(ctx, f, network, []time.Duration{10 * time.Second}, []time.Duration{time.Second}, look)
 			}
 			return look(ctx, f)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 		for role, is := range p.stats {
 			life := 0
 			if role == "server 1 of 2" {

@@ -77,16 +77,12 @@ func TestURLsAreNoDirectories(t *testing.T) {
 		}
 		return nil
 	})
-	for role, err := range trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+	trial.NoErrors(t, trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 		if err := minimized(f, optimizer.SGD{LR: 0.1}); err != nil || !f.IsServer() {
 			return err
 		}
 		return refused("InitServer", urls[0], f.InitServer(ctx, urls[0]))
-	}) {
-		if err != nil {
-			t.Errorf("%s: %v", role, err)
-		}
-	}
+	}))
 	if entries, err := os.ReadDir("."); err != nil || len(entries) > 0 {
 		t.Errorf("%v were made, error %v", entries, err)
 	}

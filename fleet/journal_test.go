@@ -120,17 +120,13 @@ func TestServersComeBack(t *testing.T) {
 				}
 				synctest.Test(t, func(t *testing.T) {
 					cluster, network := quiet(2, workers)
-					for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 						play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, steps, want) }
 						if f.IsServer() {
 							return lives(ctx, f, network, deaths[f.ServerIndex()], pauses[f.ServerIndex()], play)
 						}
 						return play(ctx, f)
-					}) {
-						if err != nil {
-							t.Errorf("%s: %v", role, err)
-						}
-					}
+					}))
 				})
 				if left := entries(t, s.Recovery.JournalDir); len(left) > 0 {
 					t.Errorf("a job that has ended well leaves %q", left)
@@ -242,7 +238,7 @@ func sums(t *testing.T, rule optimizer.Rule, seed uint64, killed bool) (values [
 	}
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(2, workers)
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := func(ctx context.Context, f *fleet.Fleet) error {
 				c := trial.NewCounter(40)
 				c.Rows.Entry = optimizer.Entry{CountFilter: 4} // pushed by two workers in a round
@@ -272,11 +268,7 @@ func sums(t *testing.T, rule optimizer.Rule, seed uint64, killed bool) (values [
 				return lives(ctx, f, network, deaths[f.ServerIndex()], pauses[f.ServerIndex()], play)
 			}
 			return play(ctx, f)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 	})
 	return values
 }
@@ -577,7 +569,7 @@ func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(1, 1)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 300, 300) }
 					if f.IsServer() {
 						return lives(ctx, f, network, []time.Duration{500 * time.Millisecond}, []time.Duration{100 * time.Millisecond}, play)
@@ -594,11 +586,7 @@ func TestStartedTwiceBesideAServerThatCameBack(t *testing.T) {
 						return fmt.Errorf("the second process: %v, want it to be refused; %w", second, err)
 					}
 					return err
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}
@@ -629,7 +617,7 @@ func TestAServersMachineIsAway(t *testing.T) {
 				time.AfterFunc(2*time.Minute, func() { away(false) })
 				cluster := trial.Cluster(2, 2)
 				cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					name, deaths := fmt.Sprint("worker ", f.WorkerIndex()), []time.Duration(nil)
 					if f.IsServer() {
 						name = fmt.Sprint("server ", f.ServerIndex())
@@ -639,11 +627,7 @@ func TestAServersMachineIsAway(t *testing.T) {
 					}
 					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, steps, want) }
 					return lives(ctx, f, streets.From(name, network), deaths, []time.Duration{100 * time.Second}, play)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}
@@ -661,7 +645,7 @@ func TestAWorkerDiesBesideAServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(2, 1)
 				least := float32(0)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					deaths, pauses, way := []time.Duration{8 * time.Second}, []time.Duration{100 * time.Second}, transport.Transport(network)
 					switch {
 					case f.ServerIndex() == 0:
@@ -670,11 +654,7 @@ func TestAWorkerDiesBesideAServer(t *testing.T) {
 						pauses[0], way = time.Second, trial.Latent(500*time.Millisecond)(network)
 					}
 					return lives(ctx, f, way, deaths, pauses, func(ctx context.Context, f *fleet.Fleet) error { return countUp(ctx, f, s, &least) })
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}
@@ -719,7 +699,7 @@ func TestPositionsComeBack(t *testing.T) {
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(1, 1)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 						return c.InSession(ctx, func(session optimizer.Session) error {
 							if err := c.Steps(ctx, session, steps); err != nil {
@@ -733,11 +713,7 @@ func TestPositionsComeBack(t *testing.T) {
 						return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
 					}
 					return play(ctx, f)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 			first := trial.Manifest(t, filepath.Join(s.Recovery.Dir, "ckpt-000001"))
 			if p := first.Positions; len(p) != 1 || len(p[0]) != 1 || p[0][0].Samples != steps {
@@ -802,7 +778,7 @@ func TestABarrierIsOverOnce(t *testing.T) {
 		network, began := transport.NewMemory(), time.Now()
 		cluster := trial.Cluster(1, 2)
 		cluster.Options.Transport, cluster.Options.Logger = network, slog.New(slog.DiscardHandler)
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				time.Sleep(2 * time.Second)
 				if err := f.BarrierWorker(ctx); err != nil {
@@ -817,17 +793,8 @@ func TestABarrierIsOverOnce(t *testing.T) {
 			if f.IsServer() {
 				return lives(ctx, f, network, []time.Duration{3 * time.Second}, []time.Duration{time.Second}, play)
 			}
-			own, err := trial.Another(f, &deafToGathers{Transport: network, is: trial.Requests(t, "", "gather"), deaf: f.WorkerIndex() == 1})
-			if err != nil {
-				return err
-			}
-			defer own.Close()
-			return play(ctx, own)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+			return trial.OnNetwork(ctx, f, &deafToGathers{Transport: network, is: trial.Requests(t, "", "gather"), deaf: f.WorkerIndex() == 1}, play)
+		}))
 	})
 }
 
@@ -871,7 +838,7 @@ func TestALateSave(t *testing.T) {
 			}
 			return nil
 		}}
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			c := trial.NewCounter(5)
 			play := func(ctx context.Context, f *fleet.Fleet) error {
 				return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
@@ -905,17 +872,8 @@ func TestALateSave(t *testing.T) {
 				c = trial.NewCounter(5)
 				return lives(ctx, f, heard, []time.Duration{time.Second, 2 * time.Second}, []time.Duration{100 * time.Millisecond, 100 * time.Millisecond}, play)
 			}
-			own, err := trial.Another(f, heard)
-			if err != nil {
-				return err
-			}
-			defer own.Close()
-			return play(ctx, own)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+			return trial.OnNetwork(ctx, f, heard, play)
+		}))
 	})
 }
 
@@ -1193,7 +1151,7 @@ func TestAWorkerLeavesAServerThatIsAway(t *testing.T) {
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(2, 1)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error {
 						c := trial.CounterFor(s)
 						return c.Play(ctx, f, s, func() error {
@@ -1205,11 +1163,7 @@ func TestAWorkerLeavesAServerThatIsAway(t *testing.T) {
 						return lives(ctx, f, network, []time.Duration{9 * time.Second}, []time.Duration{6 * time.Second}, play)
 					}
 					return play(ctx, f)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}
@@ -1221,7 +1175,7 @@ func TestTablesMadeTwice(t *testing.T) {
 	s := journaled(strategy.Sync(), t.TempDir(), strategy.JournalProcess)
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		for role, err := range trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, trial.Cluster(1, 1).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			c := trial.NewCounter(5)
 			if err := trial.Minimize(f, c, optimizer.SGD{LR: 1}, s); err != nil {
 				return err
@@ -1232,11 +1186,7 @@ func TestTablesMadeTwice(t *testing.T) {
 				}
 			}
 			return trial.Begin(ctx, f, "", func() error { return errors.Join(c.Train(ctx, 3), c.Holds(ctx, 3)) })
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 		if took := time.Since(began); took > 5*time.Second {
 			t.Errorf("it took %v", took)
 		}
@@ -1266,7 +1216,7 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 				for i := range deaths {
 					deaths[i] = []time.Duration{time.Duration(1 + r.Int64N(int64(time.Second))), time.Duration(1 + r.Int64N(int64(time.Second)))}
 				}
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error {
 						c := trial.NewCounter(5)
 						return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
@@ -1288,11 +1238,7 @@ func TestSavesWhileServersComeBack(t *testing.T) {
 						return lives(ctx, f, network, deaths[f.ServerIndex()], []time.Duration{time.Second / 10, time.Second / 10}, play)
 					}
 					return play(ctx, f)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 			checkKept(t, s.Recovery.Dir)
 		})
@@ -1329,7 +1275,7 @@ func rowsOfDays(t *testing.T, seed uint64, workers int, killed bool) (dropped [2
 		for i := range deaths {
 			deaths[i] = []time.Duration{time.Duration(1 + r.Int64N(int64(time.Second))), time.Duration(1 + r.Int64N(int64(time.Second)))}
 		}
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := func(ctx context.Context, f *fleet.Fleet) error {
 				c := trial.NewCounter(5)
 				return trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
@@ -1361,11 +1307,7 @@ func rowsOfDays(t *testing.T, seed uint64, workers int, killed bool) (dropped [2
 				return lives(ctx, f, network, deaths[f.ServerIndex()], []time.Duration{time.Second / 10, time.Second / 10}, play)
 			}
 			return play(ctx, f)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 	})
 	return dropped
 }

@@ -50,7 +50,7 @@ func TestANextLifeOutwaitsTheOneBefore(t *testing.T) {
 	s.WaitTimeout /= 2
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(1, 1)
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			c := trial.CounterFor(s)
 			play := func(ctx context.Context, f *fleet.Fleet) error {
 				return c.Play(ctx, f, s, func() error {
@@ -80,10 +80,6 @@ func TestANextLifeOutwaitsTheOneBefore(t *testing.T) {
 			c = trial.CounterFor(s)
 			_, err := live(ctx, f, network, 0, play)
 			return errors.Join(err, <-first)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 	})
 }

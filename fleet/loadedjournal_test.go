@@ -25,7 +25,7 @@ func loadedValues(t *testing.T, steps int) (got weightsByRow) {
 		Dir: "checkpoints", Every: strategy.Duration(time.Hour), Journal: strategy.JournalMachine, JournalDir: "journal"}}
 	cluster, network := quiet(1, 1)
 	synctest.Test(t, func(t *testing.T) {
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			died := 10 * time.Second
 			if steps == 0 {
 				died = 0
@@ -57,11 +57,7 @@ func loadedValues(t *testing.T, steps int) (got weightsByRow) {
 				})
 			})
 			return err
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 	})
 	return got
 }

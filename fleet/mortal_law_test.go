@@ -58,11 +58,7 @@ func (m *mortal) run(t *testing.T) {
 		m.operator = operator{servers: m.servers, workers: m.workers, done: map[string]bool{}, ended: map[string]bool{}, changed: make(chan struct{})}
 		c := trial.Cluster(m.servers, m.workers)
 		c.Options.Transport, c.Options.Logger = m.network, log.Logger()
-		for role, err := range c.Errors(t, m.play) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		trial.NoErrors(t, c.Errors(t, m.play))
 		m.zombies.Wait()
 	})
 	if _, generations, _ := m.ledger.Counts(); generations > 1 && m.keeps() && !m.parted {

@@ -47,7 +47,7 @@ func TestRatesComeBack(t *testing.T) {
 				s := unhurried(t, mode)
 				synctest.Test(t, func(t *testing.T) {
 					cluster, network := quiet(2, 2)
-					for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 						play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 							return halved(ctx, f, c, s.Mode, saved)
 						})
@@ -55,11 +55,7 @@ func TestRatesComeBack(t *testing.T) {
 							return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
 						}
 						return play(ctx, f)
-					}) {
-						if err != nil {
-							t.Errorf("%s: %v", role, err)
-						}
-					}
+					}))
 				})
 			})
 		}
@@ -102,7 +98,7 @@ func TestARateForLaterComesBack(t *testing.T) {
 			s := unhurried(t, strategy.ModeSync)
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(1, 2)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 						if err := c.Train(ctx, 2); err != nil {
 							return err
@@ -133,11 +129,7 @@ func TestARateForLaterComesBack(t *testing.T) {
 						return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
 					}
 					return play(ctx, f)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}
@@ -154,7 +146,7 @@ func TestAJoinOutlivesAServer(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(1, 1)
 				began := time.Now()
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 						if took := time.Since(began); took < time.Second || took > 4*time.Second {
 							return fmt.Errorf("the worker has joined after %v", took)
@@ -164,17 +156,8 @@ func TestAJoinOutlivesAServer(t *testing.T) {
 					if f.IsServer() {
 						return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second / 10}, play)
 					}
-					own, err := trial.Another(f, &deafTo{Transport: network, is: trial.Requests(t, "server-0:1", "join"), until: began.Add(time.Second)})
-					if err != nil {
-						return err
-					}
-					defer own.Close()
-					return play(ctx, own)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+					return trial.OnNetwork(ctx, f, &deafTo{Transport: network, is: trial.Requests(t, "server-0:1", "join"), until: began.Add(time.Second)}, play)
+				}))
 			})
 		})
 	}
@@ -268,7 +251,7 @@ func TestPiecesOutliveAServer(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					cluster, network := quiet(2, workers)
 					var pieces atomic.Int64
-					for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 						play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, steps, want) }
 						if f.IsServer() {
 							deaths := []time.Duration{time.Duration(150+30*int(seed.N)+f.ServerIndex()) * time.Millisecond}
@@ -287,11 +270,7 @@ func TestPiecesOutliveAServer(t *testing.T) {
 						}
 						defer own.Close()
 						return play(ctx, own)
-					}) {
-						if err != nil {
-							t.Errorf("%s: %v", role, err)
-						}
-					}
+					}))
 					if pieces.Load() == 0 {
 						t.Error("there were no pieces")
 					}
@@ -325,7 +304,7 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 			return nil
 		}}
 		cluster.Options.Transport = network
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				for saving := range 3 {
 					at.Store(int32(saving))
@@ -343,11 +322,7 @@ func TestAJournalReachesBackToWhatIsWhole(t *testing.T) {
 				return lives(ctx, f, network, []time.Duration{20 * time.Second}, []time.Duration{time.Second / 10}, play)
 			}
 			return play(ctx, f)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 	})
 }
 
@@ -366,7 +341,7 @@ func TestSavedPushCountsOnceAfterAReturn(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(1, 2)
 				began := time.Now()
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 						return c.InSession(ctx, func(session optimizer.Session) error {
 							if err := errors.Join(c.Steps(ctx, session, 1), c.Trainer.EndEpoch(ctx)); err != nil {
@@ -390,17 +365,8 @@ func TestSavedPushCountsOnceAfterAReturn(t *testing.T) {
 					case f.WorkerIndex() == 1:
 						return play(ctx, f)
 					}
-					own, err := trial.Another(f, &deafTo{Transport: network, is: trial.Met(t, "a push", anyPush), until: began.Add(2 * time.Second)})
-					if err != nil {
-						return err
-					}
-					defer own.Close()
-					return play(ctx, own)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+					return trial.OnNetwork(ctx, f, &deafTo{Transport: network, is: trial.Met(t, "a push", anyPush), until: began.Add(2 * time.Second)}, play)
+				}))
 			})
 		})
 	}
@@ -414,7 +380,7 @@ func TestAServerDiesBeforeItsFirstWeights(t *testing.T) {
 	is := trial.Requests(t, "", "publish")
 	synctest.Test(t, func(t *testing.T) {
 		cluster, network := quiet(2, 2)
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 				e, err := f.Explain(nil)
 				if err == nil && e.Servers[1].Floats > 0 {
@@ -426,19 +392,10 @@ func TestAServerDiesBeforeItsFirstWeights(t *testing.T) {
 			case f.ServerIndex() == 1:
 				return lives(ctx, f, network, []time.Duration{time.Second}, []time.Duration{time.Second}, play)
 			case f.IsWorker() && f.WorkerIndex() == 0:
-				own, err := trial.Another(f, &lateFirstWeights{network, is, f.ServerEndpoints()[1]})
-				if err != nil {
-					return err
-				}
-				defer own.Close()
-				return play(ctx, own)
+				return trial.OnNetwork(ctx, f, &lateFirstWeights{network, is, f.ServerEndpoints()[1]}, play)
 			}
 			return play(ctx, f)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 	})
 }
 

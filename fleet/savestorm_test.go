@@ -40,7 +40,7 @@ func TestServingWhileServersComeBack(t *testing.T) {
 				for i := range deaths {
 					deaths[i] = []time.Duration{time.Duration(1 + r.Int64N(int64(time.Second))), time.Duration(1 + r.Int64N(int64(time.Second)))}
 				}
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error {
 						c := trial.NewCounter(5)
 						for _, p := range c.List {
@@ -54,11 +54,7 @@ func TestServingWhileServersComeBack(t *testing.T) {
 						return lives(ctx, f, network, deaths[f.ServerIndex()], []time.Duration{time.Second / 10, time.Second / 10}, play)
 					}
 					return play(ctx, f)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	})
@@ -199,7 +195,7 @@ func TestBatchesWhileServersComeBack(t *testing.T) {
 				for i := range deaths {
 					deaths[i] = []time.Duration{time.Duration(1 + r.Int64N(int64(time.Second))), time.Duration(1 + r.Int64N(int64(time.Second)))}
 				}
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error {
 						c := trial.NewCounter(8)
 						c.Rows.Entry.ShowClick.Threshold = .1
@@ -218,11 +214,7 @@ func TestBatchesWhileServersComeBack(t *testing.T) {
 						return lives(ctx, f, network, deaths[f.ServerIndex()], []time.Duration{time.Second / 10, time.Second / 10}, play)
 					}
 					return play(ctx, f)
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	})

@@ -72,7 +72,7 @@ func TestAJournalThatCantBeRead(t *testing.T) {
 			s.Recovery.Every = strategy.Duration(300 * time.Millisecond)
 			synctest.Test(t, func(t *testing.T) {
 				cluster, network := quiet(2, 2)
-				for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 					play := func(ctx context.Context, f *fleet.Fleet) error { return countSlowly(ctx, f, s, 60, 120) }
 					if f.ServerIndex() != 1 {
 						return play(ctx, f)
@@ -98,11 +98,7 @@ func TestAJournalThatCantBeRead(t *testing.T) {
 					}
 					_, err = live(ctx, f, network, 0, play)
 					return err
-				}) {
-					if err != nil {
-						t.Errorf("%s: %v", role, err)
-					}
-				}
+				}))
 			})
 		})
 	}
@@ -120,7 +116,7 @@ func TestACheckpointThatCantBeRead(t *testing.T) {
 	job := func(t *testing.T, from, steps float32, refused []string) {
 		synctest.Test(t, func(t *testing.T) {
 			cluster, _ := quiet(1, 1)
-			for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+			trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 				play := trial.Counters(5, s, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter) error {
 					return errors.Join(c.Holds(ctx, from), c.Train(ctx, int(steps)), f.Checkpoint(ctx), c.Holds(ctx, from+steps))
 				})
@@ -131,11 +127,7 @@ func TestACheckpointThatCantBeRead(t *testing.T) {
 					return nil // there is no server to train with
 				}
 				return unread(play(ctx, f), refused)
-			}) {
-				if err != nil {
-					t.Errorf("%s: %v", role, err)
-				}
-			}
+			}))
 		})
 	}
 	job(t, 0, 2, nil)

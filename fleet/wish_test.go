@@ -131,12 +131,7 @@ func (w *wishing) dies(ctx context.Context, f *fleet.Fleet, network transport.Tr
 // next plays the process of a role that is started in the place of one that has ended.
 func next(ctx context.Context, f *fleet.Fleet, network transport.Transport, play func(context.Context, *fleet.Fleet) error) error {
 	time.Sleep(50 * time.Millisecond)
-	process, err := trial.Another(f, network)
-	if err != nil {
-		return err
-	}
-	defer process.Close()
-	return play(ctx, process)
+	return trial.OnNetwork(ctx, f, network, play)
 }
 
 // ends plays server 1, which is asked to end.

@@ -73,7 +73,7 @@ func TestAServerComesBack(t *testing.T) {
 			}
 			return walkOver(ctx, t, r, c.IDs, func() { close(kill); <-dead })
 		})
-		for role, err := range cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
 			if f.ServerIndex() == 1 && f.IsServer() {
 				if err := servedUntil(ctx, f, options.Transport, kill, dead, play); err == nil {
 					t.Error("the server was not killed")
@@ -81,11 +81,7 @@ func TestAServerComesBack(t *testing.T) {
 				time.Sleep(5 * time.Second)
 			}
 			return play(ctx, f)
-		}) {
-			if err != nil {
-				t.Errorf("%s: %v", role, err)
-			}
-		}
+		}))
 		began := time.Now()
 		_, err := r.Rows(t.Context(), "rows", []uint64{0, 1 << 32, 2 << 32, 3 << 32})
 		if waited := time.Since(began); err == nil || waited < time.Minute || waited > 2*time.Minute ||

@@ -173,12 +173,7 @@ func (l *ledger) lives(ctx context.Context, f *fleet.Fleet) error {
 		return killed
 	}
 	time.Sleep(l.away)
-	second, err := trial.Another(f, l.network)
-	if err != nil {
-		return err
-	}
-	defer second.Close()
-	return l.play(ctx, second)
+	return trial.OnNetwork(ctx, f, l.network, l.play)
 }
 
 // TestEachSampleCounts: a worker is killed in the middle of an epoch, and the others end that one and more without it. What it had not

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"testing"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -34,6 +36,26 @@ func Another(f *fleet.Fleet, net transport.Transport) (*fleet.Fleet, error) {
 		role.Role, role.CurrentID = rolemaker.Server, f.ServerIndex()
 	}
 	return fleet.New(context.Background(), role, fleet.Options{Transport: net})
+}
+
+// OnNetwork plays a role as another process, on a network of its own.
+func OnNetwork(ctx context.Context, f *fleet.Fleet, net transport.Transport, play fleettest.Program) error {
+	own, err := Another(f, net)
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	return play(ctx, own)
+}
+
+// NoErrors has a test fail for each role that has ended with an error.
+func NoErrors(t testing.TB, ends map[string]error) {
+	t.Helper()
+	for role, err := range ends {
+		if err != nil {
+			t.Errorf("%s: %v", role, err)
+		}
+	}
 }
 
 // Cable is one role's transport. Pulled, it delivers only messages to the endpoint Left, as if the machine had gone.
