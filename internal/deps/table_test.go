@@ -22,7 +22,6 @@ var house = map[string][]string{
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
 	"internal/starter":          {"internal/derived", "internal/written"},
-	"internal/stranger":         {"internal/wire", "transport", "transport/codec"},
 
 	"internal/table":      {"internal/count", "internal/kernels", "internal/rules", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
