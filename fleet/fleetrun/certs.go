@@ -24,25 +24,19 @@ type certsCommand struct {
 	hosts []string
 }
 
-// runCerts is "fleetrun certs": it returns the exit code.
-func runCerts(args []string, con *console) int {
+// runCerts is "fleetrun certs".
+func runCerts(args []string, con *console) error {
 	c, err := parseCerts(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(con.out, certsUsage)
-		return 0
-	}
 	if err != nil {
-		con.fail(err)
-		return exitUsage
+		return err
 	}
 	if err := c.write(); err != nil {
-		con.fail(err)
-		return exitFailure
+		return failed{err}
 	}
 	fmt.Fprintf(con.out, "%s is for %s and loopback, for %d days. Copy it to every machine, with its key readable "+
 		"by the job's user alone,\n"+
 		"and set FLEET_TLS_DIR to its place for all roles.\n", c.dir, strings.Join(c.hosts, ", "), c.days)
-	return 0
+	return nil
 }
 
 func parseCerts(args []string) (certsCommand, error) {
@@ -53,10 +47,10 @@ func parseCerts(args []string) (certsCommand, error) {
 		return c, err
 	}
 	if c.days < 1 || c.days > 36500 {
-		return c, fmt.Errorf("certs: --days=%d: certificates are valid for 1 to 36500 days", c.days)
+		return c, fmt.Errorf("--days=%d: certificates are valid for 1 to 36500 days", c.days)
 	}
 	if f.NArg() < 2 {
-		return c, errors.New("certs: name a directory, and the hosts that it is for: fleetrun certs tls 10.89.176.11 " +
+		return c, errors.New("name a directory, and the hosts that it is for: fleetrun certs tls 10.89.176.11 " +
 			"10.89.176.12")
 	}
 	c.dir, c.hosts = f.Arg(0), f.Args()[1:]
@@ -67,7 +61,7 @@ func parseCerts(args []string) (certsCommand, error) {
 			err = errors.New("expected a name or an IP address, without port or brackets")
 		}
 		if err != nil {
-			return c, fmt.Errorf("certs: host %q: %w", host, err)
+			return c, fmt.Errorf("host %q: %w", host, err)
 		}
 	}
 	return c, nil
@@ -78,7 +72,7 @@ func parseCerts(args []string) (certsCommand, error) {
 func (c certsCommand) write() error {
 	for _, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
 		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
-			return fmt.Errorf("certs: %s is there already, and copies of it may be in use: name another directory, or "+
+			return fmt.Errorf("%s is there already, and copies of it may be in use: name another directory, or "+
 				"remove it",
 				filepath.Join(c.dir, name))
 		}
@@ -87,8 +81,5 @@ func (c certsCommand) write() error {
 	if err == nil {
 		err = authority.WriteDir(c.dir, c.hosts...)
 	}
-	if err != nil {
-		return fmt.Errorf("certs: %w", err)
-	}
-	return nil
+	return err
 }

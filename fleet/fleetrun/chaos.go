@@ -44,40 +44,35 @@ type played struct {
 	struck []string
 }
 
-// runChaos is "fleetrun chaos": it returns the exit code.
-func runChaos(args []string, con *console) int {
+// runChaos is "fleetrun chaos".
+func runChaos(args []string, con *console) error {
 	f := flag.NewFlagSet("fleetrun chaos", flag.ContinueOnError)
 	n, seed := f.Int("runs", 5, ""), f.Uint64("seed", 1, "")
 	c := chaos{console: con, limit: time.Hour}
 	f.StringVar(&c.metric, "metric", "", "")
 	f.Float64Var(&c.within, "within", 0.003, "")
 	err := mistyped.Parse(f, args, nil)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(con.out, chaosUsage)
-		return 0
-	}
 	if c.job = f.Args(); err == nil && (len(c.job) == 0 || *n < 1 || !(c.within >= 0)) {
 		err = errors.New("name a program behind --, with runs from 1 on and a difference from 0 on: -h says how")
 	}
 	if err != nil {
-		con.fail(fmt.Errorf("chaos: %w", err))
-		return exitUsage
+		return err
 	}
 	if c.self, err = os.Executable(); err == nil {
 		c.dir, err = os.MkdirTemp("", "fleetrun-chaos-")
 	}
-	failed := 0
+	wrong := 0
 	if err == nil {
-		failed, err = c.all(*n, *seed)
+		wrong, err = c.all(*n, *seed)
 	}
-	if err != nil {
-		con.fail(fmt.Errorf("chaos: %w", err))
-		return exitFailure
+	switch {
+	case err != nil:
+		return failed{err}
+	case wrong > 0:
+		return status(exitFailure)
 	}
-	if failed == 0 {
-		_ = os.RemoveAll(c.dir)
-	}
-	return min(failed, exitFailure)
+	_ = os.RemoveAll(c.dir)
+	return nil
 }
 
 // all plays the undisturbed job and the others, and prints a line for each.

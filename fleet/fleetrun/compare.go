@@ -22,13 +22,13 @@ const compareUsage = "Usage: fleetrun compare [--by COLUMN] DIR...\n\n" +
 	"the rate, the time, and the flags in which they differ. The best is first, by a column of history.csv;\n" +
 	"without --by that is the test loss.\n"
 
-// runCompare is "fleetrun compare": it returns the exit code.
-func runCompare(args []string, con *console) int {
+// runCompare is "fleetrun compare".
+func runCompare(args []string, con *console) error {
 	f := flag.NewFlagSet("fleetrun compare", flag.ContinueOnError)
 	by := f.String("by", "", "column of history.csv")
-	dirs, code := parseDirs(f, args, compareUsage, con)
-	if dirs == nil {
-		return code
+	dirs, err := parseDirs(f, args)
+	if err != nil {
+		return err
 	}
 	var all []runs.Run
 	var odd []error
@@ -43,20 +43,17 @@ func runCompare(args []string, con *console) int {
 		}
 		all = append(all, r)
 	}
-	err := compareRuns(all, *by, con.out)
+	err = compareRuns(all, *by, con.out)
 	for _, e := range odd {
 		con.fail(fmt.Errorf("compare: left out: %w", e))
 	}
 	if err == nil && len(all) == 0 {
-		err = errors.New("compare: no job has left a history in these directories: name those of -out")
-	} else if err != nil {
-		err = fmt.Errorf("compare: %w", err)
+		err = errors.New("no job has left a history in these directories: name those of -out")
 	}
 	if err != nil {
-		con.fail(err)
-		return exitFailure
+		return failed{err}
 	}
-	return 0
+	return nil
 }
 
 // compareRuns writes a row for each job.

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -47,19 +45,14 @@ type patient struct {
 	told   bool // id is known
 }
 
-// runDoctor is "fleetrun doctor": it returns the exit code.
-func runDoctor(args []string, con *console) int {
+// runDoctor is "fleetrun doctor".
+func runDoctor(args []string, con *console) error {
 	d, err := parseDoctor(args)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(con.out, doctorUsage)
-		return 0
-	}
 	if err == nil {
 		err = d.admit(os.Environ())
 	}
 	if err != nil {
-		con.fail(fmt.Errorf("doctor: %w", err))
-		return exitUsage
+		return err
 	}
 	d.examine(context.Background())
 	if d.json {
@@ -69,9 +62,9 @@ func runDoctor(args []string, con *console) int {
 		d.write(con.out)
 	}
 	if len(d.Missing) > 0 {
-		return exitFailure
+		return status(exitFailure)
 	}
-	return 0
+	return nil
 }
 
 func parseDoctor(args []string) (*doctor, error) {

@@ -18,15 +18,11 @@ import (
 const inspectUsage = "Usage: fleetrun inspect [--json] DIR...\n\n" +
 	"Says what the checkpoints and saved models in each DIR hold. With --json it is an array with an object for each.\n"
 
-// runInspect is "fleetrun inspect": it returns the exit code.
-func runInspect(args []string, con *console) int {
+// runInspect is "fleetrun inspect".
+func runInspect(args []string, con *console) error {
 	f := flag.NewFlagSet("fleetrun inspect", flag.ContinueOnError)
 	asJSON := f.Bool("json", false, "for programs")
-	dirs, code := parseDirs(f, args, inspectUsage, con)
-	if dirs == nil {
-		return code
-	}
-	return lookAt(dirs, con, func(dirs []string) error { return inspect(dirs, *asJSON, con.out) })
+	return lookAt(f, args, func(dirs []string) error { return inspect(dirs, *asJSON, con.out) })
 }
 
 // inspect prints the contents of directories, one after the other. Those that can't be read are named at the end. A
@@ -49,7 +45,7 @@ func inspect(dirs []string, asJSON bool, out io.Writer) error {
 	if asJSON {
 		text, err := json.MarshalIndent(all, "", "  ")
 		if err != nil {
-			return fmt.Errorf("inspect: %w", err)
+			return err
 		}
 		fmt.Fprintf(out, "%s\n", text)
 	} else {
@@ -61,10 +57,10 @@ func inspect(dirs []string, asJSON bool, out io.Writer) error {
 		}
 	}
 	if len(all) == 0 && failed == nil {
-		return fmt.Errorf("inspect: none of %d checkpoints is finished", len(waiting))
+		return fmt.Errorf("none of %d checkpoints is finished", len(waiting))
 	}
 	if failed != nil {
-		return fmt.Errorf("inspect: %s", strings.Join(failed, "\n  "))
+		return errors.New(strings.Join(failed, "\n  "))
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mistyped"
 )
 
@@ -19,24 +20,60 @@ func main() {
 	os.Exit(run(os.Args[1:], newConsole(os.Stdout, os.Stderr)))
 }
 
-// commands are commands without a job. They return the exit code.
-var commands = map[string]func(args []string, con *console) int{
-	"new":     runNew,
-	"certs":   runCerts,
-	"doctor":  runDoctor,
-	"verify":  runVerify,
-	"inspect": runInspect,
-	"chaos":   runChaos,
-	"compare": runCompare,
-	"pin":     runPin,
-	"unpin":   runUnpin,
-	"watch":   runWatch,
+// command is a command without a job.
+type command struct {
+	usage string
+	// run returns what is wrong with the command line, [failed] for what went wrong then, or a [status].
+	run func(args []string, con *console) error
+}
+
+// failed is an error of a command whose command line is right.
+type failed struct{ error }
+
+// status is an exit code that needs no words.
+type status int
+
+func (s status) Error() string { return fmt.Sprint("exit code ", int(s)) }
+
+// commands are all commands, by name.
+var commands = map[string]command{
+	"new":     {newUsage, func(args []string, con *console) error { return status(runNew(args, con)) }},
+	"certs":   {certsUsage, runCerts},
+	"doctor":  {doctorUsage, runDoctor},
+	"verify":  {verifyUsage, runVerify},
+	"inspect": {inspectUsage, runInspect},
+	"chaos":   {chaosUsage, runChaos},
+	"compare": {compareUsage, runCompare},
+	"pin":     {pinUsage, eachDir("pin", checkpoint.Pin, "%s is pinned\n")},
+	"unpin":   {pinUsage, eachDir("unpin", checkpoint.Unpin, "%s is not pinned\n")},
+	"watch":   {watchUsage, runWatch},
+}
+
+// perform performs the command of a name, and returns the exit code.
+func perform(name string, args []string, con *console) int {
+	c := commands[name]
+	err := c.run(args, con)
+	if code, is := errors.AsType[status](err); is {
+		return int(code)
+	}
+	switch _, ran := errors.AsType[failed](err); {
+	case err == nil:
+		return 0
+	case errors.Is(err, flag.ErrHelp):
+		fmt.Fprint(con.out, c.usage)
+		return 0
+	case ran:
+		con.fail(fmt.Errorf("%s: %w", name, err))
+		return exitFailure
+	}
+	con.fail(fmt.Errorf("%s: %w", name, err))
+	return exitUsage
 }
 
 // run is fleetrun without its process: it returns the exit code.
 func run(args []string, con *console) int {
-	if len(args) > 0 && commands[args[0]] != nil {
-		return commands[args[0]](args[1:], con)
+	if len(args) > 0 && commands[args[0]].run != nil {
+		return perform(args[0], args[1:], con)
 	}
 	if slices.Equal(args, []string{"help"}) { // before the search for a program of that name
 		args = []string{"-h"}

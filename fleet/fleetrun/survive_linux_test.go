@@ -294,7 +294,7 @@ printf 'epoch,examples,test auc\n1,10,%s\n' $auc >"$out/history.csv"
 		}
 	}
 	for _, args := range [][]string{{}, {"--runs=0", "x"}, {"--within=-1", "x"}, {"--server_num=2", "x"}} {
-		if code := runChaos(args, c.console); code != exitUsage {
+		if code := perform("chaos", args, c.console); code != exitUsage {
 			t.Errorf("%v: exit code %d", args, code)
 		}
 	}

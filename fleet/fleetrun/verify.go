@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/mistyped"
@@ -16,48 +15,38 @@ const verifyUsage = "Usage: fleetrun verify DIR...\n\n" +
 	"Reads every byte of the checkpoints and saved models in each DIR, and says of each file whether it is whole.\n" +
 	"The exit code is 0 if all are, 1 if something is damaged or nothing whole is there.\n"
 
-// runVerify is "fleetrun verify": it returns the exit code.
-func runVerify(args []string, con *console) int {
+// runVerify is "fleetrun verify".
+func runVerify(args []string, con *console) error {
 	f := flag.NewFlagSet("fleetrun verify", flag.ContinueOnError)
-	dirs, code := parseDirs(f, args, verifyUsage, con)
-	if dirs == nil {
-		return code
-	}
-	return lookAt(dirs, con, func(dirs []string) error { return verify(dirs, con.out) })
+	return lookAt(f, args, func(dirs []string) error { return verify(dirs, con.out) })
 }
 
-// parseDirs parses a command line of flags and directories. Without directories, the command ends with code.
-func parseDirs(f *flag.FlagSet, args []string, usage string, con *console) (dirs []string, code int) {
-	switch err := mistyped.Parse(f, args, nil); {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(con.out, usage)
-		return nil, 0
-	case err != nil:
-		con.fail(fmt.Errorf("%s: %w", strings.TrimPrefix(f.Name(), "fleetrun "), err))
-		return nil, exitUsage
-	case f.NArg() == 0:
-		con.fail(fmt.Errorf("%s: name a directory: -h says of what", strings.TrimPrefix(f.Name(), "fleetrun ")))
-		return nil, exitUsage
+// parseDirs parses a command line of flags and directories.
+func parseDirs(f *flag.FlagSet, args []string) (dirs []string, err error) {
+	if err = mistyped.Parse(f, args, nil); err == nil && f.NArg() == 0 {
+		err = errors.New("name a directory: -h says of what")
 	}
-	return f.Args(), 0
+	return f.Args(), err
 }
 
-// lookAt calls do with the checkpoints and models in directories.
-func lookAt(dirs []string, con *console, do func(found []string) error) int {
+// lookAt calls do with the checkpoints and models in the directories of a command line.
+func lookAt(f *flag.FlagSet, args []string, do func(found []string) error) error {
+	dirs, err := parseDirs(f, args)
+	if err != nil {
+		return err
+	}
 	var all []string
 	for _, dir := range dirs {
 		found, err := checkpoint.Find(dir)
 		if err != nil {
-			con.fail(err)
-			return exitFailure
+			return failed{err}
 		}
 		all = append(all, found...)
 	}
 	if err := do(all); err != nil {
-		con.fail(err)
-		return exitFailure
+		return failed{err}
 	}
-	return 0
+	return nil
 }
 
 // verify prints what it finds. The error sums up what is damaged.
@@ -76,7 +65,7 @@ func verify(dirs []string, out io.Writer) error {
 		showFinding(f, out)
 	}
 	if damaged > 0 || whole == 0 {
-		return fmt.Errorf("verify: %d whole, %d damaged, %d not finished", whole, damaged, len(dirs)-whole-damaged)
+		return fmt.Errorf("%d whole, %d damaged, %d not finished", whole, damaged, len(dirs)-whole-damaged)
 	}
 	return nil
 }

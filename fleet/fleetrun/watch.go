@@ -18,15 +18,11 @@ const watchUsage = "Usage: fleetrun watch [--ui ADDRESS] HOST:PORT...\n\n" +
 	"A name with several addresses, as that of a headless Service, stands for all of them. Processes on other\n" +
 	"machines need the FLEET_UI_TOKEN that fleetrun watch has. ADDRESS is where the page is, :8900 without it.\n"
 
-// runWatch is "fleetrun watch": it returns the exit code.
-func runWatch(args []string, con *console) int {
+// runWatch is "fleetrun watch".
+func runWatch(args []string, con *console) error {
 	f := flag.NewFlagSet("fleetrun watch", flag.ContinueOnError)
 	addr := f.String("ui", ":8900", "address of the page")
 	err := mistyped.Parse(f, args, nil)
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(con.out, watchUsage)
-		return 0
-	}
 	if err == nil && f.NArg() == 0 {
 		err = errors.New("name the addresses of FLEET_METRICS: fleetrun watch :9100 10.0.0.7:9100")
 	}
@@ -36,8 +32,7 @@ func runWatch(args []string, con *console) int {
 		}
 	}
 	if err != nil {
-		con.fail(fmt.Errorf("watch: %w", err))
-		return exitUsage
+		return err
 	}
 	signals, uncatch := catchSignals()
 	defer uncatch()
@@ -45,11 +40,10 @@ func runWatch(args []string, con *console) int {
 		Find: func(ctx context.Context) []string { return addresses(ctx, f.Args()) }}
 	closePage, err := con.servePage(*addr, pageToken(), w.Look)
 	if err != nil {
-		con.fail(fmt.Errorf("watch: %w", err))
-		return exitFailure
+		return failed{err}
 	}
 	defer closePage()
-	return interrupted{<-signals}.exitCode()
+	return status(interrupted{<-signals}.exitCode())
 }
 
 // addresses are all addresses of processes. A name that can't be looked up stands for itself: the page says why.
