@@ -23,8 +23,8 @@ import (
 // At the end of an epoch all copies are set to the mean too, with the state of their rule, so that a checkpoint between
 // epochs is of one model, and a job goes on from it as if it had not ended.
 type localSGD struct {
+	optimizer.Session
 	t      *Trainer
-	inner  optimizer.Session
 	intake *gradient.Intake
 	*drift
 }
@@ -115,15 +115,10 @@ func (t *Trainer) eachState(do func(block, at int, state []float32)) {
 	}
 }
 
-// Begin implements [optimizer.Session].
-func (s *localSGD) Begin(ctx context.Context, st *optimizer.Step) error {
-	return s.inner.Begin(ctx, st)
-}
-
 // End implements [optimizer.Session].
 func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
-		return s.inner.End(ctx, st)
+		return s.Session.End(ctx, st)
 	}
 	if _, err := s.intake.Take(st); err != nil {
 		err = s.t.named(err)
@@ -131,12 +126,12 @@ func (s *localSGD) End(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	own := s.t.trained(st)
-	if err := s.t.Steps.Count(func() error { return s.inner.End(ctx, st) },
+	if err := s.t.Steps.Count(func() error { return s.Session.End(ctx, st) },
 		func() { s.t.movedTo(s.t.c.Group.Rank, own) }); err != nil {
 		return err
 	}
 	s.at = own
-	s.t.Tally.Applied(s.inner, 0)
+	s.t.Tally.Applied(s.Session, 0)
 	s.loss[0], s.loss[1] = float32(st.Loss), 1
 	if !s.turns.Step() {
 		return nil
@@ -239,6 +234,3 @@ func (s *localSGD) park(ctx context.Context) error {
 		}
 	}
 }
-
-// Close implements [optimizer.Session].
-func (s *localSGD) Close(ctx context.Context) error { return s.inner.Close(ctx) }

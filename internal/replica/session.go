@@ -24,22 +24,22 @@ func (t *Trainer) session(params []*optimizer.Param) (session, error) {
 	st := t.c.Strategy
 	if _, ok := driftsBy(st); ok {
 		d, err := t.drifting()
-		return &localSGD{t: t, inner: inner, intake: t.Intake(params), drift: d}, err
+		return &localSGD{Session: inner, t: t, intake: t.Intake(params), drift: d}, err
 	}
 	return newEveryStep(t, params, inner), nil
 }
 
 // everyStep averages gradients in every step.
 type everyStep struct {
-	t      *Trainer
-	inner  optimizer.Session
-	dense  [][]float32 // the gradients of the dense params that are trained
-	rows   merger
-	intake *gradient.Intake
+	optimizer.Session // that updates this worker's copy
+	t                 *Trainer
+	dense             [][]float32 // the gradients of the dense params that are trained
+	rows              merger
+	intake            *gradient.Intake
 }
 
 func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session) *everyStep {
-	s := &everyStep{t: t, inner: inner, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.Intake(params)}
+	s := &everyStep{Session: inner, t: t, rows: newMerger(params, t.c.Strategy.Weighting), intake: t.Intake(params)}
 	for _, p := range params {
 		if !p.Embedding && !p.Frozen {
 			s.dense = append(s.dense, p.G)
@@ -48,15 +48,10 @@ func newEveryStep(t *Trainer, params []*optimizer.Param, inner optimizer.Session
 	return s
 }
 
-// Begin implements [optimizer.Session].
-func (s *everyStep) Begin(ctx context.Context, st *optimizer.Step) error {
-	return s.inner.Begin(ctx, st)
-}
-
 // End implements [optimizer.Session]. It overwrites G of the params.
 func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if st.Eval {
-		return s.inner.End(ctx, st)
+		return s.Session.End(ctx, st)
 	}
 	own, err := s.intake.Take(st)
 	if err != nil {
@@ -66,7 +61,7 @@ func (s *everyStep) End(ctx context.Context, st *optimizer.Step) error {
 	if _, err = s.update(ctx, p, own.Rows); err != nil {
 		return err
 	}
-	s.t.Tally.Applied(s.inner, own.NumRows())
+	s.t.Tally.Applied(s.Session, own.NumRows())
 	return nil
 }
 
@@ -92,20 +87,20 @@ func (s *everyStep) update(ctx context.Context, p collective.Part, rows []gradie
 	merged := optimizer.Step{Samples: int(m.Weight)}
 	if all = m.Ended == s.t.group.Ranks(); all {
 		merged.Eval = true
-		return all, s.inner.End(ctx, &merged)
+		return all, s.Session.End(ctx, &merged)
 	}
 	if s.rows.any() {
 		if merged.Rows, err = s.rows.merge(ctx, s.t.group, p, rows); err != nil {
 			return false, s.t.named(err)
 		}
 	}
-	return false, s.t.Steps.Count(func() error { return s.inner.End(ctx, &merged) }, func() { s.t.moved(m.At) })
+	return false, s.t.Steps.Count(func() error { return s.Session.End(ctx, &merged) }, func() { s.t.moved(m.At) })
 }
 
 // park takes part in updates until every worker has ended its epoch.
 func (s *everyStep) park(ctx context.Context) error {
 	for {
-		if err := s.inner.Begin(ctx, &optimizer.Step{}); err != nil {
+		if err := s.Session.Begin(ctx, &optimizer.Step{}); err != nil {
 			return err
 		}
 		all, err := s.update(ctx, collective.Part{Ended: true}, nil)
@@ -121,6 +116,3 @@ func (s *everyStep) failed(ctx context.Context, err error) error {
 	s.t.group.Fail(ctx, err)
 	return err
 }
-
-// Close implements [optimizer.Session].
-func (s *everyStep) Close(ctx context.Context) error { return s.inner.Close(ctx) }
