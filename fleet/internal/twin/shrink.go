@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/gofleet/gofleet/strategy"
@@ -69,192 +70,132 @@ func (p Program) whole() bool {
 // without is the program less one thing, the k-th that may be left out; nil where there is nothing, and no more
 // behind the last.
 func (p Program) without(k int) (less *Program, more bool) {
-	c := p.copy()
-	n := -1
-	next := func() bool { n++; return n == k }
-	if next() && len(c.Legs) > 0 {
-		c.Legs = c.Legs[:len(c.Legs)-1]
-		return &c, true
-	}
-	for i := range c.Legs {
-		if next() {
-			c.Legs = slices.Delete(c.Legs, i, i+1)
-			return &c, true
-		}
-	}
-	for i := range c.Legs {
-		l := &c.Legs[i]
-		for at := len(l.Calls) - 1; at >= 0; at-- {
-			if next() {
-				l.Calls = slices.Delete(l.Calls, at, at+1)
-				return &c, true
-			}
-		}
-	}
-	for _, simpler := range simplest {
-		if next() {
-			simpler(&c)
-			return &c, true
-		}
-	}
-	for i := range c.Legs {
-		l := &c.Legs[i]
+	all := slices.Concat(p.withoutLegs(), simplest)
+	for i := range p.Legs {
 		for _, simpler := range simplerLegs {
-			if next() {
-				simpler(l)
-				return &c, true
-			}
+			all = append(all, func(p *Program) { simpler(&p.Legs[i]) })
 		}
-		for at := range l.Returns {
-			if next() {
-				l.Returns = slices.Delete(l.Returns, at, at+1)
-				return &c, true
-			}
-		}
-		for at := range l.Strikes {
-			if next() {
-				l.Strikes = slices.Delete(l.Strikes, at, at+1)
-				return &c, true
-			}
-		}
-		for at := range l.Calls {
-			call := &l.Calls[at]
-			for look := range call.Looks {
-				if next() {
-					call.Looks = slices.Delete(call.Looks, look, look+1)
-					return &c, true
-				}
-			}
-			if next() {
-				call.Turn = nil
-				return &c, true
-			}
-			for w := range call.Batches {
-				for step := len(call.Batches[w]) - 1; step >= 0; step-- {
-					if next() {
-						call.Batches[w] = slices.Delete(call.Batches[w], step, step+1)
-						steps := len(call.Batches[w])
-						behind := func(l Look) bool { return l.Worker == w && l.Step >= steps }
-						call.Looks = slices.DeleteFunc(call.Looks, behind)
-						return &c, true
-					}
-					if next() {
-						call.Batches[w][step] = call.Batches[w][step][:1]
-						return &c, true
-					}
-				}
-			}
-			if next() {
-				call.Samples = call.Samples[:min(1, len(call.Samples))]
-				return &c, true
-			}
-			if next() {
-				call.Pace = nil
-				return &c, true
-			}
-			if next() {
-				call.ByHand = false
-				return &c, true
-			}
+		all = append(all, p.Legs[i].withoutParts(func(p *Program) *Leg { return &p.Legs[i] })...)
+	}
+	if k >= len(all) {
+		return nil, false
+	}
+	c := p.copy()
+	all[k](&c)
+	return &c, true
+}
+
+// withoutLegs leave a leg out, the last first, or a call.
+func (p Program) withoutLegs() (all []func(*Program)) {
+	for i := range p.Legs {
+		all = append(all, func(p *Program) { p.Legs = slices.Delete(p.Legs, i, i+1) })
+	}
+	if n := len(all); n > 0 {
+		all = append([]func(*Program){all[n-1]}, all...)
+	}
+	for i, l := range p.Legs {
+		for at := range slices.Backward(l.Calls) {
+			all = append(all, func(p *Program) { p.Legs[i].Calls = slices.Delete(p.Legs[i].Calls, at, at+1) })
 		}
 	}
-	return nil, false
+	return all
+}
+
+// withoutParts leave out of a leg what befalls it, or make a call simpler; of finds the leg in a copy.
+func (l Leg) withoutParts(of func(*Program) *Leg) (all []func(*Program)) {
+	for at := range l.Returns {
+		all = append(all, func(p *Program) { of(p).Returns = slices.Delete(of(p).Returns, at, at+1) })
+	}
+	for at := range l.Strikes {
+		all = append(all, func(p *Program) { of(p).Strikes = slices.Delete(of(p).Strikes, at, at+1) })
+	}
+	for at, call := range l.Calls {
+		for _, simpler := range call.simpler() {
+			all = append(all, func(p *Program) { simpler(&of(p).Calls[at]) })
+		}
+	}
+	return all
+}
+
+// simpler are ways to make a call simpler.
+func (c Call) simpler() (all []func(*Call)) {
+	for look := range c.Looks {
+		all = append(all, func(c *Call) { c.Looks = slices.Delete(c.Looks, look, look+1) })
+	}
+	all = append(all, func(c *Call) { c.Turn = nil })
+	for w, steps := range c.Batches {
+		for step := range slices.Backward(steps) {
+			all = append(all, func(c *Call) {
+				c.Batches[w] = slices.Delete(c.Batches[w], step, step+1)
+				left := len(c.Batches[w])
+				c.Looks = slices.DeleteFunc(c.Looks, func(l Look) bool { return l.Worker == w && l.Step >= left })
+			}, func(c *Call) { c.Batches[w][step] = c.Batches[w][step][:1] })
+		}
+	}
+	return append(all, func(c *Call) { c.Samples = c.Samples[:min(1, len(c.Samples))] },
+		func(c *Call) { c.Pace = nil }, func(c *Call) { c.ByHand = false })
 }
 
 // simplest are ways to make a program simpler as a whole.
 var simplest = []func(*Program){
 	func(p *Program) { p.Store = false },
-	func(p *Program) {
-		for i := range p.Legs {
-			p.Legs[i].Reads = false
-		}
-	},
+	eachLeg(func(l *Leg) { l.Reads = false }),
 	func(p *Program) { p.Net.Ledger = false; p.names() },
 	func(p *Program) { p.Net.Beside = false },
 	func(p *Program) { p.Net.Bad = 0 },
 	func(p *Program) { p.Net.Drop = 0 },
-	func(p *Program) {
-		p.Net.Norm = 0
-		p.names()
-	},
+	func(p *Program) { p.Net.Norm = 0; p.names() },
 	func(p *Program) { p.Net.Hidden = 1 },
 	func(p *Program) { p.Net.Inputs = 1 },
+	func(p *Program) { p.Net.Tables = p.Net.Tables[:max(0, len(p.Net.Tables)-1)]; p.names() },
+	func(p *Program) { p.Net.Tables = p.Net.Tables[min(1, len(p.Net.Tables)):]; p.names() },
+	eachTable(func(t *Table) { t.Count = 0 }),
+	eachTable(func(t *Table) { t.Chance = 0 }),
 	func(p *Program) {
-		if len(p.Net.Tables) > 0 {
-			p.Net.Tables = p.Net.Tables[:len(p.Net.Tables)-1]
-			p.names()
-		}
-	},
-	func(p *Program) {
-		if len(p.Net.Tables) > 0 {
-			p.Net.Tables = p.Net.Tables[1:]
-			p.names()
-		}
-	},
-	func(p *Program) {
-		for i := range p.Net.Tables {
-			p.Net.Tables[i].Count = 0
-		}
-	},
-	func(p *Program) {
-		for i := range p.Net.Tables {
-			p.Net.Tables[i].Chance = 0
-		}
-	},
-	func(p *Program) {
-		for i := range p.Net.Tables {
-			p.Net.Tables[i].Score, p.Net.Tables[i].Clicks = 0, false
-		}
-		for i := range p.Legs {
-			for k := range p.Legs[i].Calls {
-				p.Legs[i].Calls[k].Decay, p.Legs[i].Calls[k].Least = 0, 0
-			}
-		}
-	},
-	func(p *Program) {
-		for i := range p.Net.Tables {
-			p.Net.Tables[i].Slots, p.Net.Tables[i].Dim = 1, 1
-		}
-	},
-	func(p *Program) {
-		for i := range p.Legs {
-			l := &p.Legs[i]
-			if l.Workers == 1 {
-				return
-			}
-			l.Workers--
+		eachTable(func(t *Table) { t.Score, t.Clicks = 0, false })(p)
+		eachLeg(func(l *Leg) {
 			for k := range l.Calls {
-				if c := &l.Calls[k]; c.Do == train {
-					c.Batches = c.Batches[:l.Workers]
-					c.Looks = slices.DeleteFunc(c.Looks, func(k Look) bool { return k.Worker >= l.Workers })
-				}
+				l.Calls[k].Decay, l.Calls[k].Least = 0, 0
+			}
+		})(p)
+	},
+	eachTable(func(t *Table) { t.Slots, t.Dim = 1, 1 }),
+	eachLeg(func(l *Leg) {
+		l.Workers = max(l.Workers-1, 1)
+		for k := range l.Calls {
+			if c := &l.Calls[k]; c.Do == train {
+				c.Batches = c.Batches[:l.Workers]
+				c.Looks = slices.DeleteFunc(c.Looks, func(k Look) bool { return k.Worker >= l.Workers })
 			}
 		}
-	},
-	func(p *Program) {
-		for i := range p.Legs {
-			p.Legs[i].Rules.Clip, p.Legs[i].Rules.Except = "", nil
-		}
-	},
+	}),
+	eachLeg(func(l *Leg) { l.Rules.Clip, l.Rules.Except = "", nil }),
 	func(p *Program) { p.rules(func(r *Rule) { r.Schedule, r.LR = Schedule{}, max(r.LR, r.Schedule.LR) }) },
 	func(p *Program) { p.rules(func(r *Rule) { r.L1, r.L2 = 0, 0 }) },
 	func(p *Program) { p.rules(func(r *Rule) { r.Max = 0 }) },
 	func(p *Program) { p.rules(func(r *Rule) { *r = Rule{Kind: r.Kind, LR: r.LR, Schedule: r.Schedule} }) },
 	func(p *Program) { p.rules(func(r *Rule) { *r = Rule{Kind: "sgd", LR: 0.05} }) },
-	func(p *Program) {
+	eachLeg(func(l *Leg) { l.Strategy.KSteps = min(l.Strategy.KSteps, 1) }),
+	eachLeg(func(l *Leg) {
+		maps.DeleteFunc(l.Rules.By, func(name string, _ Rule) bool { return name != ledgerName })
+	}),
+}
+
+// eachLeg changes all legs, and eachTable all tables.
+func eachLeg(change func(*Leg)) func(*Program) {
+	return func(p *Program) {
 		for i := range p.Legs {
-			p.Legs[i].Strategy.KSteps = min(p.Legs[i].Strategy.KSteps, 1)
+			change(&p.Legs[i])
 		}
-	},
-	func(p *Program) {
-		for i := range p.Legs {
-			for name := range p.Legs[i].Rules.By {
-				if name != ledgerName {
-					delete(p.Legs[i].Rules.By, name)
-				}
-			}
+	}
+}
+
+func eachTable(change func(*Table)) func(*Program) {
+	return func(p *Program) {
+		for i := range p.Net.Tables {
+			change(&p.Net.Tables[i])
 		}
-	},
+	}
 }
 
 // simplerLegs are ways to make a leg simpler.
@@ -319,11 +260,7 @@ func (p *Program) names() {
 	gone := func(name string) bool { return !slices.Contains(there, name) }
 	for i := range p.Legs {
 		l := &p.Legs[i]
-		for name := range l.Rules.By {
-			if gone(name) {
-				delete(l.Rules.By, name)
-			}
-		}
+		maps.DeleteFunc(l.Rules.By, func(name string, _ Rule) bool { return gone(name) })
 		l.Rules.Except = slices.DeleteFunc(l.Rules.Except, gone)
 		l.From.Only = slices.DeleteFunc(l.From.Only, func(name string) bool {
 			return gone(name) && !slices.Contains(p.Net.frozen(), name)
