@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // numbers is a dataset of n rows: x is the row's number, pair twice and three times it.
@@ -28,9 +30,7 @@ func xs(t *testing.T, d *Dataset, size int) []int64 {
 	t.Helper()
 	out := []int64{}
 	for batch, err := range d.MayBeEmpty().Batches(size) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		x, pair := batch["x"].Data().([]int64), batch["pair"].Data().([]float32)
 		if !slices.Equal(batch["x"].Shape(), tensor.Shape{len(x), 1}) || !slices.Equal(batch["pair"].Shape(), tensor.Shape{len(x), 2}) {
 			t.Fatalf("shapes %v and %v of %d rows", batch["x"].Shape(), batch["pair"].Shape(), len(x))
@@ -65,9 +65,7 @@ func TestBatchesCutAPass(t *testing.T) {
 			}
 			var got []int
 			for batch, err := range d.Batches(c.size) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				got = append(got, batch["x"].Shape()[0])
 			}
 			if !slices.Equal(got, c.want) {
@@ -83,9 +81,7 @@ func TestBatchesLive(t *testing.T) {
 		var kept []Batch
 		n := int64(0)
 		for batch, err := range numbers(40).Prefetch(ahead).Batches(2) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			copied := Batch{"x": batch["x"], "pair": batch["pair"]}
 			kept = append(kept, copied)
 			for back := range min(len(kept), 2) {
@@ -125,9 +121,7 @@ func TestMap(t *testing.T) {
 	for _, ahead := range []int{0, 2} {
 		seen := int64(0)
 		for batch, err := range numbers(10).Map(double).Prefetch(ahead).Map(add).Batches(3) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			for _, x := range batch["more"].Data().([]int64) {
 				if x != 2*seen {
 					t.Fatalf("row %d became %d", seen, x)
@@ -227,9 +221,7 @@ func TestErrorsSayTheirPackageOnce(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	rows, err := streamed(numbers(10_000)).Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if n, known := rows.Len(); n != 10_000 || !known {
 		t.Errorf("%d rows, known %v", n, known)
 	}

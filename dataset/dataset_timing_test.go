@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // criteoText is generated lines in Criteo's form, about 250 bytes each.
@@ -40,9 +42,7 @@ func benchRead(b *testing.B, format Format, text []byte) {
 	rows := 0
 	for b.Loop() {
 		for batch, err := range FromReader(bytes.NewReader(text), "text", format).Batches(512) {
-			if err != nil {
-				b.Fatal(err)
-			}
+			law.Check(b, err)
 			rows += batch["label"].Shape()[0]
 		}
 	}
@@ -51,9 +51,7 @@ func benchRead(b *testing.B, format Format, text []byte) {
 
 func sampleText(b *testing.B, times int) []byte {
 	text, err := os.ReadFile("testdata/criteo_sample_80.slots.txt")
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	return bytes.Repeat(text, times)
 }
 
@@ -153,9 +151,7 @@ func BenchmarkBatches(b *testing.B) {
 		b.Run(fmt.Sprintf("ahead=%d", ahead), func(b *testing.B) {
 			for b.Loop() {
 				for _, err := range d.Shuffle(1).Prefetch(ahead).Batches(512) {
-					if err != nil {
-						b.Fatal(err)
-					}
+					law.Check(b, err)
 				}
 			}
 			b.ReportMetric(float64(b.N*rows)/b.Elapsed().Seconds(), "rows/s")

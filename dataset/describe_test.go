@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestEveryFormatIsDescribed: each exported type of the package with a method NewParser has a name in descriptions, and each of its
@@ -81,17 +83,13 @@ func (linewiseX) Linewise() bool { return true }
 // formatTypes are the exported types of this package that have a method NewParser.
 func formatTypes(t *testing.T) (names []string) {
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, d := range file.Decls {
 			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil && f.Name.Name == "NewParser" {
 				on := f.Recv.List[0].Type
@@ -287,22 +285,14 @@ func TestDecoderReadsAsFilesAreRead(t *testing.T) {
 		{header, "\xef\xbb\xbfc,\"y\",z\nann,2,3\n,-1,"},
 	} {
 		restored, err := DescribeFormat(c.format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		format, err := ReadFormat(restored)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		d, err := NewDecoder(format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		want := ""
 		for batch, err := range FromReader(strings.NewReader(c.text), "text", c.format).Batches(100) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			want = rowText(batch)
 		}
 		for range 3 {
@@ -330,9 +320,7 @@ func TestDecoderAsksForNoLabel(t *testing.T) {
 		"1 0 1 2.5 ": MultiSlot{Slots: []SlotColumn{{Column: Floats("label")}, {Column: Floats("x")}}},
 	} {
 		d, err := NewDecoder(format, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		batch, err := d.Decode([]byte(text))
 		if err != nil || len(batch) != 1 || batch["x"].Float32s()[0] != 2.5 {
 			t.Errorf("%T: %v, %v", format, batch, err)
@@ -349,9 +337,7 @@ func TestDecoderAsksForNoLabel(t *testing.T) {
 // TestDecoderNamesTheLine: what is wrong is told with the line of the text, and the next text is read as if nothing had been.
 func TestDecoderNamesTheLine(t *testing.T) {
 	d, err := NewDecoder(someCSV)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for text, want := range map[string]string{
 		"ann,1,z,2\n\nann,one,z,2":     `dataset: bad line: text:3: field x: want a number, got "one"`,
 		"":                             "only empty lines",
@@ -381,9 +367,7 @@ func TestDecoderNamesTheLine(t *testing.T) {
 func FuzzReadFormat(f *testing.F) {
 	for _, format := range []Format{Criteo{Dense: Log1p, Height: 9}, someCSV, SlotText{Slots: someSlots, Pad: true}, MultiSlot{Slots: someSlots}} {
 		data, err := DescribeFormat(format)
-		if err != nil {
-			f.Fatal(err)
-		}
+		law.Check(f, err)
 		f.Add(data, []byte("ann,1,z,2\n1 4 1 5 3 1 2 3 2 7 8\na:1 b:2 xs:0.5"))
 	}
 	f.Fuzz(func(t *testing.T, data, text []byte) {
@@ -405,9 +389,7 @@ func FuzzReadFormat(f *testing.F) {
 			}
 		}
 		d, err := NewDecoder(format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		_, _ = d.Decode(text)
 	})
 }
@@ -425,9 +407,7 @@ func TestDecoderReadsEveryDialect(t *testing.T) {
 		"json": {JSONLines{Schema: schema}, "{\"word\":\"a\"}\n\n{\"word\":\"c\"}", "a", "text:1 text:3"},
 	} {
 		d, err := NewDecoder(c.format, "word")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for range 2 {
 			batch, err := d.Decode([]byte(c.text))
 			if err != nil {
@@ -440,9 +420,7 @@ func TestDecoderReadsEveryDialect(t *testing.T) {
 		}
 	}
 	d, err := NewDecoder(CSV{Multiline: true, Fields: []string{"x"}, Schema: []CSVColumn{{Column: Floats("x")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := d.Decode([]byte("1\n\"2\n" + strings.Repeat("\"\"\n", 1<<20))); err == nil || !strings.Contains(err.Error(), "text:2") {
 		t.Errorf("a quote that is never closed: %v", err)
 	}

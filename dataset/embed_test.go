@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // numbered is a user's format: CSV, and a column with the line's number, which its parser remembers.
@@ -43,14 +45,10 @@ func TestLoadOfFormatThatEmbedsOne(t *testing.T) {
 	format := numbered{CSV{Fields: []string{"x"}, Schema: []CSVColumn{{Column: Ints("x")}}}}
 	for _, f := range []Format{format, &format} {
 		d := &InMemoryDataset{FileList: onDisk(t, text.String()), Format: f}
-		if err := d.LoadIntoMemory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, d.LoadIntoMemory(t.Context()))
 		rows, wrong := 0, 0
 		for batch, err := range d.Batches() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			numbers := batch["number"].Int64s()
 			for i, x := range batch["x"].Int64s() {
 				if rows++; numbers[i] != x {
@@ -97,9 +95,7 @@ func TestDecoderOfFormatThatEmbedsOne(t *testing.T) {
 		"1 2.5 1 1":           &doublingMulti{MultiSlot{Slots: slots}},
 	} {
 		d, err := NewDecoder(f, "x")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		batch, err := d.Decode([]byte(text))
 		if err != nil || batch["x"].Float32s()[0] != 5 {
 			t.Errorf("%T: %v, %v, want 5", f, batch, err)

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // fifo makes a named pipe.
@@ -71,9 +73,7 @@ func TestSilentCommandsEndWithTheContext(t *testing.T) {
 				ended <- pass(ctx, f)
 			}()
 			holders, err := os.Open(held) // when the command has begun
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			cancel(errEnough)
 			if err := <-ended; !errors.Is(err, errEnough) {
 				t.Errorf("%s of %q: %v", name, silent, err)
@@ -117,9 +117,7 @@ func TestPipesEndWithTheContext(t *testing.T) {
 		ended := make(chan error, 1)
 		go func() { ended <- pass(ctx, &Files{Paths: []string{path}, Format: xFormat{}}) }()
 		writer, err := os.OpenFile(path, os.O_WRONLY, 0) // when the pass has begun
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer writer.Close()
 		if _, err := writer.WriteString("1\n2"); err != nil {
 			t.Fatal(err)
@@ -130,9 +128,7 @@ func TestPipesEndWithTheContext(t *testing.T) {
 		}
 	}
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer w.Close()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errEnough)

@@ -16,6 +16,8 @@ import (
 	"testing/iotest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // xFormat reads x from a line of one integer; pair is made of it, for xs.
@@ -38,9 +40,7 @@ func zipped(t testing.TB, text string) string {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
 	io.WriteString(z, text)
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, z.Close())
 	return b.String()
 }
 
@@ -71,9 +71,7 @@ func TestFiles(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.txt": "7\n", "b.gz": zipped(t, "8\n")} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	onDisk := FromFiles(xFormat{}, filepath.Join(dir, "b.gz"), filepath.Join(dir, "a.txt"))
 	if got := xs(t, onDisk, 2); !slices.Equal(got, []int64{8, 7}) {
@@ -129,9 +127,7 @@ func TestShardLeavesHeadersAlone(t *testing.T) {
 	for index, want := range [][]int64{{1, 3, 5}, {2, 4}} {
 		var got []int64
 		for batch, err := range New(&Files{Paths: paths, FS: fsys, Format: format}).Shard(index, 2).Batches(9) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			got = append(got, batch["y"].Data().([]int64)...)
 		}
 		if !slices.Equal(got, want) {
@@ -205,9 +201,7 @@ func TestLongLines(t *testing.T) {
 	text := "{\"x\":[1]}\n" + strings.Repeat("{\"x\":[2"+ids+"]}\r\n{\"x\":[]}\n", 2) + "{\"x\":[3" + ids + "]}"
 	format := JSONLines{Schema: []CSVColumn{{Column: Varying(IDs("x"))}}}
 	decoder, err := NewDecoder(format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for name, read := range map[string]func() (Batch, error){
 		"streaming": func() (Batch, error) { return FromReader(strings.NewReader(text), "long", format).Batch(t.Context()) },
 		"loaded": func() (Batch, error) {

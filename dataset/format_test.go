@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // readAll is all rows of a text, each column as "name=values", joined by blanks; and the first error.
@@ -53,9 +54,7 @@ func TestCriteo(t *testing.T) {
 	} {
 		batches := 0
 		for batch, err := range FromReader(strings.NewReader(text), "text", c.format).Batches(4) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			batches++
 			want := append(c.dense, make([]float32, criteoCounts-len(c.dense))...)
 			if diff := cmp.Diff(want, batch["dense_input"].Data()); diff != "" {
@@ -341,15 +340,11 @@ func (careless) ParseLine(b []byte, r Row) error {
 func TestAParserPanics(t *testing.T) {
 	const text, want = "a bb\nc d e\nf g\n", ":2: the parser dataset.careless panicked: runtime error: index out of range [2] with length 2"
 	file := filepath.Join(t.TempDir(), "rows")
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, []byte(text), 0o600))
 	_, passed := readAll(careless{}, text)
 	_, loaded := FromFiles(careless{}, file).Load(t.Context())
 	d, err := NewDecoder(careless{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	_, asked := d.Decode([]byte(text))
 	for what, err := range map[string]error{"a pass": passed, "a load": loaded, "a request": asked} {
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "careless.ParseLine, format_test.go:") {

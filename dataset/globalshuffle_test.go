@@ -111,9 +111,7 @@ func manyFiles(t *testing.T, n, rows int) (paths []string, all []string) {
 	}
 	paths = onDisk(t, texts...)
 	for batch, err := range FromFiles(format, paths...).Batches(1) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		all = append(all, rowText(batch))
 	}
 	slices.Sort(all)
@@ -132,9 +130,7 @@ func TestGlobalShuffleLosesNothing(t *testing.T) {
 	paths, all := manyFiles(t, 5, 40)
 	shard := func(m member) []string {
 		mine, err := FileShard(paths, m.index, m.workers)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return mine
 	}
 	for name, prepare := range law.SomeOf(t, map[string]func(d *InMemoryDataset, m member) error{
@@ -341,9 +337,7 @@ func TestGlobalShuffleIsGivenNonsense(t *testing.T) {
 	path := onDisk(t, "1\n2\n3\n4\n5\n6\n7\n8\n")
 	for cut := range 3 {
 		d := &InMemoryDataset{Format: xFormat{}, FileList: path}
-		if err := d.LoadIntoMemory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, d.LoadIntoMemory(t.Context()))
 		if err := d.GlobalShuffle(t.Context(), &liar{cut: cut}, 1); err == nil {
 			t.Errorf("cut %d: no error", cut)
 		}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 const big, biggest = 1 << 63, math.MaxUint64
@@ -16,9 +18,7 @@ const big, biggest = 1 << 63, math.MaxUint64
 func idRows(t *testing.T, d *Dataset) (ids []uint64) {
 	t.Helper()
 	for batch, err := range d.Batches(2) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		ids = append(ids, batch["x"].Data().([]uint64)...)
 	}
 	return ids
@@ -37,17 +37,11 @@ func TestIDsOfEveryFormat(t *testing.T) {
 	g := MultiSlotDataGenerator{Generate: func(line string, emit func(...Slot) error) error {
 		return errors.Join(emit(Slot{Name: "x", IDs: []uint64{1}}), emit(Slot{Name: "x", IDs: []uint64{big}}), emit(Slot{Name: "x", IDs: []uint64{biggest}}))
 	}}
-	if err := g.Run(strings.NewReader("a\n"), &made); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, g.Run(strings.NewReader("a\n"), &made))
 	table, err := NewTable(IDs("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, id := range want {
-		if err := table.Add(func(row Row) error { row.IDs(0)[0] = id; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, table.Add(func(row Row) error { row.IDs(0)[0] = id; return nil }))
 	}
 	if !slices.Equal(table.IDs(0), want) || table.Ints(0) != nil || table.Floats(0) != nil {
 		t.Errorf("the table has %v", table.IDs(0))

@@ -8,15 +8,15 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func TestReadIDX(t *testing.T) {
 	good := "\x00\x00\x08\x02\x00\x00\x00\x02\x00\x00\x00\x03abcdef"
 	for _, text := range []string{good, zipped(t, good)} {
 		x, err := ReadIDX(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if diff := cmp.Diff(&IDX{Dims: []int{2, 3}, Data: []byte("abcdef")}, x); diff != "" {
 			t.Error(diff)
 		}
@@ -54,13 +54,9 @@ func mnistFS(t *testing.T) fstest.MapFS {
 
 func TestMNIST(t *testing.T) {
 	train, test, err := MNIST(mnistFS(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for batch, err := range train.Batches(5) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if diff := cmp.Diff([]int{2, 1, 2, 2}, []int(batch["img"].Shape())); diff != "" {
 			t.Error(diff)
 		}

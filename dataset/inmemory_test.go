@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func onDisk(t *testing.T, texts ...string) []string {
@@ -21,9 +23,7 @@ func onDisk(t *testing.T, texts ...string) []string {
 	var paths []string
 	for i, text := range texts {
 		paths = append(paths, filepath.Join(dir, string(rune('a'+i))))
-		if err := os.WriteFile(paths[i], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(paths[i], []byte(text), 0o600))
 	}
 	return paths
 }
@@ -31,9 +31,7 @@ func onDisk(t *testing.T, texts ...string) []string {
 func batchXs(t *testing.T, batches iter.Seq2[Batch, error]) (out []int64, sizes []int) {
 	t.Helper()
 	for batch, err := range batches {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		out = append(out, batch["x"].Data().([]int64)...)
 		sizes = append(sizes, batch["x"].Shape()[0])
 	}
@@ -51,18 +49,14 @@ func TestInMemoryDataset(t *testing.T) {
 		t.Errorf("shuffle of nothing: %v", err)
 	}
 	d.SetFileList(onDisk(t, "0\n1\n2\n3\nbad\n", "4\n5\n")...)
-	if err := d.LoadIntoMemory(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, d.LoadIntoMemory(t.Context()))
 	whole := []int64{0, 1, 2, 3, 4, 5}
 	if got, sizes := batchXs(t, d.Batches()); !slices.Equal(got, whole) || !slices.Equal(sizes, []int{4, 2}) || d.MemoryDataSize() != 6 {
 		t.Errorf("in memory: %v in batches of %v", got, sizes)
 	}
 	var orders [][]int64
 	for range 2 {
-		if err := d.LocalShuffle(1); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, d.LocalShuffle(1))
 		got, _ := batchXs(t, d.Batches())
 		orders = append(orders, slices.Clone(got))
 		if slices.Sort(got); !slices.Equal(got, whole) {
@@ -74,9 +68,7 @@ func TestInMemoryDataset(t *testing.T) {
 	}
 	for i, want := range orders { // as in a process that is started again
 		d.SetShuffles(i)
-		if err := d.LocalShuffle(1); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, d.LocalShuffle(1))
 		if got, _ := batchXs(t, d.Batches()); !slices.Equal(got, want) {
 			t.Errorf("shuffle %d again: %v, it was %v", i, got, want)
 		}
@@ -171,9 +163,7 @@ func TestGlobalShuffle(t *testing.T) {
 	shares := func(seed uint64) (all []int64, first []int64) {
 		for w := range workers {
 			d := &InMemoryDataset{FileList: files, Format: xFormat{}, BatchSize: 50}
-			if err := d.GlobalShuffle(t.Context(), workerOf{w, workers}, seed); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, d.GlobalShuffle(t.Context(), workerOf{w, workers}, seed))
 			mine, _ := batchXs(t, d.Batches())
 			if len(mine) != d.MemoryDataSize() || len(mine) < rows/workers-40 || len(mine) > rows/workers+40 || slices.IsSorted(mine) {
 				t.Errorf("seed %d: worker %d has %d of %d rows, sorted %v", seed, w, len(mine), rows, slices.IsSorted(mine))
@@ -201,9 +191,7 @@ func TestGlobalShuffle(t *testing.T) {
 func TestRandomShardOfMemory(t *testing.T) {
 	files := FromFiles(xFormat{}, onDisk(t, "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n")...)
 	loaded, err := files.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for w := range 2 {
 		a, _ := batchXs(t, files.RandomShard(5, w, 2).Batches(20))
 		b, _ := batchXs(t, loaded.RandomShard(5, w, 2).Batches(20))
@@ -227,14 +215,10 @@ func TestPreload(t *testing.T) {
 	if err := d.WaitPreloadDone(); err == nil {
 		t.Error("waited for nothing")
 	}
-	if err := d.LoadIntoMemory(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, d.LoadIntoMemory(t.Context()))
 	for i, want := range [][]int64{{2}, nil} {
 		d.SetFileList(files[1+i])
-		if err := d.PreloadIntoMemory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, d.PreloadIntoMemory(t.Context()))
 		if err := d.PreloadIntoMemory(t.Context()); err == nil {
 			t.Error("two at a time")
 		}

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // slowJSON reads lines with package encoding/json alone: names as a struct's fields have them, values as it decodes them.
@@ -159,9 +161,7 @@ var jsonTexts = []string{
 // Also: FuzzJSONLinesAsEncodingJSON
 func TestJSONLinesAsEncodingJSON(t *testing.T) {
 	fast, err := jsonSchema().NewParser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, text := range append(jsonTexts, jsonTexts...) {
 		sameJSON(t, fast, text)
 	}
@@ -174,9 +174,7 @@ func FuzzJSONLinesAsEncodingJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, before, text string) {
 		fast, err := jsonSchema().NewParser()
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		sameJSON(t, fast, before)
 		sameJSON(t, fast, text)
 	})
@@ -185,9 +183,7 @@ func FuzzJSONLinesAsEncodingJSON(f *testing.F) {
 func sameJSON(t *testing.T, fast Parser, line string) {
 	t.Helper()
 	columns, err := jsonSchema().Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	slow, _ := slowJSON{JSONLines: jsonSchema()}.NewParser()
 	var rows [2]string
 	var errs [2]error
@@ -208,17 +204,13 @@ func TestJSONNames(t *testing.T) {
 	var fields, pairs []string
 	for _, name := range []string{"", "-", "a,b", "a,omitempty", `"quoted"`, `back\slash`, "price (€)", "`", "'", "\x00", "日本"} {
 		quoted, err := json.Marshal(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		fields = append(fields, name)
 		pairs = append(pairs, fmt.Sprintf("%s:%d", quoted, len(pairs)))
 	}
 	f := JSONLines{Schema: []CSVColumn{{Column: Floats("x", len(fields)), Fields: fields}}}
 	rows, err := FromReader(strings.NewReader("{"+strings.Join(pairs, ",")+"}\n"), "text", f).Table(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for i, x := range rows.Floats(0) {
 		if x != float32(i) {
 			t.Errorf("%q is %v", fields[i], x)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // placed is rows of two files, of which row x comes from line x%100 of the file x/100.
@@ -63,9 +65,7 @@ func TestRowsKeepTheirLines(t *testing.T) {
 	paths := placed(t)
 	stream := FromFiles(placedFormat, paths...)
 	loaded, err := stream.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for name, d := range map[string]*Dataset{"streaming": stream, "loaded": loaded, "many": New(&Files{Paths: paths, Format: placedFormat, Threads: 3})} {
 		first, second := d.Split(0.5, 1)
 		for what, d := range map[string]*Dataset{
@@ -77,9 +77,7 @@ func TestRowsKeepTheirLines(t *testing.T) {
 	}
 	checkPlaces(t, "shuffled", loaded.Shuffle(1).Shard(1, 2), paths, false)
 	again, err := first(loaded.Shuffle(1).Split(0.7, 1)).Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	checkPlaces(t, "loaded twice", again, paths, false)
 	for name, share := range map[string]bool{"the same files": false, "a file each": true} {
 		newCrowd(2).each(func(m member) {
@@ -124,9 +122,7 @@ func (o own) Read(t *Table, _ int) (int, error) {
 func TestPlacesOfOtherSources(t *testing.T) {
 	places := func(d *Dataset) string {
 		table, err := d.Table(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		var all []string
 		for r := range table.Len() {
 			all = append(all, table.Place(r))
@@ -137,17 +133,13 @@ func TestPlacesOfOtherSources(t *testing.T) {
 		X int `feed:"x"`
 	}
 	joined, err := NewTable(Ints("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, at := range []bool{false, true, true} {
 		table, err := New(own{at}).Table(t.Context())
 		if err == nil {
 			err = joined.Append(table, 2, 0)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 	}
 	for name, c := range map[string]struct {
 		d    *Dataset

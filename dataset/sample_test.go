@@ -4,14 +4,14 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func TestCriteoSample(t *testing.T) {
 	clicks, rows := float32(0), 0
 	for batch, err := range FromFiles(CriteoSlots(), "testdata/criteo_sample_80.slots.txt").Batches(32) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		labels, dense, ids := batch["label"].Data().([]float32), batch["dense_input"].Data().([]float32), batch["C"].Data().([]int64)
 		if rows == 0 && (dense[1] != 0.00497512437811 || dense[12] != 0.08 || ids[0] != 737395 || ids[25] != 306163 || labels[1] != 1) {
 			t.Errorf("first row: %v %v", dense[:13], ids[:26])
@@ -29,9 +29,7 @@ func TestCriteoSample(t *testing.T) {
 // The sample written as multi-slot text has the same rows.
 func TestCriteoMultiSlot(t *testing.T) {
 	text, err := os.ReadFile("testdata/criteo_sample_80.slots.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var multi strings.Builder
 	for line := range strings.Lines(string(text)) {
 		var dense, ids, label string
@@ -48,13 +46,9 @@ func TestCriteoMultiSlot(t *testing.T) {
 		multi.WriteString("13" + dense + ids + " 1 " + label + "\n")
 	}
 	want, err := readAll(CriteoSlots(), string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	got, err := readAll(CriteoMultiSlot(), multi.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for i := range want {
 		if got[i] != want[i] {
 			t.Fatalf("row %d is %s, want %s", i, got[i], want[i])

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // scaledColumns are columns of fields a, b and xs with every kind of scaling.
@@ -34,9 +36,7 @@ func TestScale(t *testing.T) {
 		`{"a":1,"b":"3","xs":[1,null,[2]]}` + "\n" + `{"a":100,"b":null}` + "\n" + `{"b":-4,"xs":3}`: JSONLines{Schema: append(scaledColumns(), varying)},
 	} {
 		table, err := FromReader(strings.NewReader(text), "text", format).Table(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for c, column := range table.Columns() {
 			if !slices.EqualFunc(table.Floats(c), want[column.Name], func(a, b float32) bool { return a == b || a != a && b != b }) {
 				t.Errorf("%T: %s is %v, want %v", format, column.Name, table.Floats(c), want[column.Name])
@@ -75,16 +75,12 @@ func TestStandardize(t *testing.T) {
 		{Column: Floats("abc", 3), Fields: []string{"a", "b", "c"}, Missing: "NaN", Scale: []Scaling{{}, {Log1p: true}, {}}}}}
 	moments := func() []Moments {
 		m, err := FromReader(strings.NewReader(text.String()), "text", format).Moments(t.Context(), "abc")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return m
 	}
 	for round := range 2 { // the second time there is nothing more to do
 		column, err := format.Schema[0].Standardize(moments())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		format.Schema = []CSVColumn{column}
 		for place, m := range moments() {
 			if wantStd := []float64{1, 1, 0}[place]; m.Count != 500 || math.Abs(m.Mean) > 1e-6 || math.Abs(m.Std()-wantStd) > 1e-6 {
@@ -156,9 +152,7 @@ func TestMoments(t *testing.T) {
 	shards := Moments{}
 	for i := range 7 {
 		its, err := d.Shard(i, 7).Moments(t.Context(), "id")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		shards = shards.And(its[0]).And(Moments{})
 	}
 	if !alike(shards, twoPasses(x)) {

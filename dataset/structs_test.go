@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 type base struct {
@@ -43,9 +45,7 @@ func TestFromStructs(t *testing.T) {
 		t.Fatalf("columns %v, want %v; %v", got, want, d.Err())
 	}
 	feed, err := d.Batch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	id := func(field, text string) int64 { return HashID(field, text, 1000) }
 	for name, want := range map[string]any{
 		"late": []float32{1, 0}, "dense": []float32{1, 2, 3, 4, 0, 0, 0, 0},
@@ -180,9 +180,7 @@ func TestFromSeq(t *testing.T) {
 func intsOf(t *testing.T, d *Dataset) []int64 {
 	t.Helper()
 	rows, err := d.Table(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return rows.Ints(0)
 }
 
@@ -190,9 +188,7 @@ func intsOf(t *testing.T, d *Dataset) []int64 {
 func TestBatchIsTheCallers(t *testing.T) {
 	d := numbers(3).Map(func(b Batch) error { b["x"].Data().([]int64)[0] += 40; return nil })
 	first, err := d.Batch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	second, err := d.Batch(t.Context())
 	if got := rowText(first); err != nil || got != rowText(second) || !strings.Contains(got, "40 1 2") {
 		t.Errorf("got %s and %s, %v", got, rowText(second), err)
@@ -212,9 +208,7 @@ func TestSchema(t *testing.T) {
 		Late     bool    `feed:"late,field=late"`
 	}
 	schema, err := Schema[flight]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	inHand := text(FromStructs([]flight{{1.5, 7, "AA", "JFK", true}, {2, 0, "", "LAX", false}}))
 	for name, d := range map[string]*Dataset{
 		"csv":  FromReader(strings.NewReader("Dest,late,carrier,hour,distance\nJFK,1,AA,7,1.5\nLAX,0,,0,2\n"), "text", CSV{Schema: schema}),
@@ -229,9 +223,7 @@ func TestSchema(t *testing.T) {
 		Image [2]float64 `feed:"image"`
 	}
 	lists, err := Schema[list]()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if got, want := text(FromReader(strings.NewReader(`{"Words":[1,2],"Image":[3,4]}`), "text", JSONLines{Schema: lists})), text(FromStructs([]list{{[]int{1, 2}, [2]float64{3, 4}}})); got != want {
 		t.Errorf("lists: %s, want %s", got, want)
 	}

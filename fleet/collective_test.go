@@ -24,7 +24,7 @@ func everywhere(t *testing.T, c fleettest.Cluster, rule optimizer.Rule) [][]byte
 	t.Helper()
 	dir := t.TempDir()
 	at := func(worker int) string { return filepath.Join(dir, strconv.Itoa(worker)) }
-	x := law(rule, strategy.Strategy{})
+	x := lawful(rule, strategy.Strategy{})
 	x.After = func(ctx context.Context, f *fleet.Fleet, o *trial.Toy) error {
 		return f.SaveInferenceModel(ctx, at(f.WorkerIndex()), o)
 	}
@@ -47,7 +47,7 @@ func TestCollectiveEqualsJoinedBatch(t *testing.T) {
 	rules["clipped"] = optimizer.ClipByGlobalNorm{Rule: optimizer.SGD{LR: 0.1}, Norm: 0.5}
 	for name, rule := range trial.SomeOf(t, rules) {
 		t.Run(name, func(t *testing.T) {
-			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
+			alone := lawful(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
 			models := everywhere(t, trial.Cluster(0, 3), rule)
 			overTCP := everywhere(t, fleettest.Cluster{Workers: 3, Endpoints: porttest.Free(t, 3),
 				Options: fleet.Options{Transport: &transport.FastHTTP{}}}, rule)
@@ -62,7 +62,7 @@ func TestCollectiveEqualsJoinedBatch(t *testing.T) {
 			if name == "clipped" {
 				return // servers sum squares exactly, a process in float64
 			}
-			if far := trial.Distance(t, law(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 3)), models[0]); far != 0 {
+			if far := trial.Distance(t, lawful(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 3)), models[0]); far != 0 {
 				t.Errorf("with servers the weights are %g away", far)
 			}
 		})
@@ -215,7 +215,7 @@ func TestCollectiveEveryRule(t *testing.T) {
 	trial.Slow(t)
 	for name, rule := range trial.SomeOf(t, trial.OtherRules()) {
 		t.Run(name, func(t *testing.T) {
-			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
+			alone := lawful(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
 			models := everywhere(t, trial.Cluster(0, 3), rule)
 			if !bytes.Equal(models[0], models[1]) || !bytes.Equal(models[0], models[2]) {
 				t.Error("workers have different weights")

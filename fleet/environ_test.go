@@ -18,6 +18,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/rolemaker"
 )
@@ -98,9 +99,7 @@ func TestAPodThatTrainsAloneSaysSo(t *testing.T) {
 func TestProbesHaveAPort(t *testing.T) {
 	// Serial: it sets variables of the environment.
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	free.Close()
 	t.Setenv("FLEET_HEALTH", free.Addr().String())
 	for range 2 {
@@ -154,9 +153,7 @@ func TestLogsAsJSON(t *testing.T) {
 	// Serial: it sets variables of the environment, and the default log.
 	before, stderr := slog.Default(), os.Stderr
 	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	os.Stderr = w
 	fleet.LogAgain()
 	t.Cleanup(func() { slog.SetDefault(before); os.Stderr = stderr; r.Close() })
@@ -245,9 +242,7 @@ func TestVariablesAreKnown(t *testing.T) {
 		t.Errorf("sources speak of %v, known are %v, error %v", found, fleet.Variables, err)
 	}
 	machines, err := os.ReadFile("../MACHINES.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, name := range fleet.Variables {
 		if !found[name] || !strings.Contains(string(machines), "`"+name) && !strings.Contains(string(machines), name+"=") {
 			t.Errorf("nothing reads %s, or MACHINES.md doesn't speak of it", name)

@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -108,13 +109,9 @@ func (c further) check(frozen bool) {
 func predict(t *testing.T, dir string) []float32 {
 	t.Helper()
 	m, err := serve.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	out, err := nn.NewExecutor(m.Graph).Eval(t.Context(), trial.MixedBatch(20, 0), m.Outputs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return out[0].Float32s()
 }
 
@@ -123,16 +120,12 @@ func TestALoadedModelTrainsOnLocally(t *testing.T) {
 	t.Parallel()
 	dir := trial.MixedModel(t)
 	m, err := serve.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := local.Minimize(trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 0.5}); err != nil {
 		t.Fatal(err)
 	}
 	got, err := nn.NewExecutor(m.Graph).Eval(t.Context(), trial.MixedBatch(20, 0), m.Outputs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if want := predict(t, dir); !slices.Equal(got[0].Float32s(), want) {
 		t.Errorf("the trainer begins with %v, the model says %v", got[0].Float32s(), want)
 	}
@@ -173,16 +166,12 @@ func TestNewRowsOfALoadedModel(t *testing.T) {
 	t.Parallel()
 	dir := trial.MixedModel(t)
 	m, err := serve.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	trainer, err := local.Minimize(trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 1e-12}) // too little to change a float
 	if err == nil {
 		_, err = nn.NewExecutor(m.Graph).Train(t.Context(), trial.MixedBatch(2, 30))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	_, loss := trial.Mixed()
 	for _, p := range loss.Params() {
 		if p.Embedding {
@@ -224,9 +213,7 @@ func TestACheckpointReplacesLoadedRows(t *testing.T) {
 				})
 			})
 			m, err := serve.Load(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
 				return trial.PlayGraph(ctx, f, trial.Loss(m.Outputs[0]), optimizer.SGD{LR: 0.5}, strategy.Sync(), func(*nn.Executor) error {
 					if err := f.LoadModel(ctx, saved); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -69,9 +70,7 @@ func TestGivenValuesAreSaved(t *testing.T) {
 					})
 				})
 				m, err := serve.Load(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				got, err := nn.NewExecutor(m.Graph).Eval(t.Context(), ofIDs(all...), m.Outputs[0])
 				if err != nil || !slices.Equal(got[0].Float32s(), says[0]) {
 					t.Errorf("the loaded model says otherwise than the job, error %v", err)
@@ -86,14 +85,10 @@ func TestMinimizeWarnsOfWhatCantBeSaved(t *testing.T) {
 	t.Parallel()
 	var log strings.Builder
 	f, err := fleet.New(t.Context(), nil, fleet.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	g := nn.NewGraph(1)
 	loss := nn.Mean(nn.Embedding(g.IDs("ids", 1), nn.EmbeddingOptions{Name: "vast", Height: 1 << 40, Dim: 2, Init: squares{}}))
-	if err := trial.Minimize(f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync()); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, trial.Minimize(f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync()))
 	if !strings.Contains(log.String(), "SaveInferenceModel will refuse") || !strings.Contains(log.String(), "vast") || !strings.Contains(log.String(), "squares can't be saved") {
 		t.Errorf("the log says %q", log.String())
 	}

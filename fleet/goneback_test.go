@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -417,9 +418,7 @@ func TestForkedDeltas(t *testing.T) {
 	open := func(deltas string) *serve.Scorer {
 		t.Helper()
 		s, err := serve.OpenScorer(at("one", "base"), serve.ScorerOptions{Deltas: deltas})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return s
 	}
 	_, err := serve.Load(at("one", "base"), at("one", "1"), at("one", "2"), at("two", "3-"))
@@ -429,9 +428,7 @@ func TestForkedDeltas(t *testing.T) {
 	forked("TakeDelta", up.TakeDelta(at("two", "2-")))
 	forked("TakeDelta of what follows", up.TakeDelta(at("two", "3-")))
 	is("a scorer that was given the second's", up, version("one", "2"))
-	if err := errors.Join(os.Rename(at("two", "2-"), at("one", "2-")), os.Rename(at("two", "3-"), at("one", "3-"))); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, errors.Join(os.Rename(at("two", "2-"), at("one", "2-")), os.Rename(at("two", "3-"), at("one", "3-"))))
 	fresh := open(at("one"))
 	is("a scorer that is opened afresh", fresh, version("one", "1"))
 	for who, s := range map[string]*serve.Scorer{"that was up": up, "that is opened afresh": fresh} {
@@ -440,9 +437,7 @@ func TestForkedDeltas(t *testing.T) {
 			t.Errorf("a scorer %s took one of two", who)
 		}
 	}
-	if err := errors.Join(os.RemoveAll(at("one", "base")), os.Rename(at("next"), at("one", "base"))); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, errors.Join(os.RemoveAll(at("one", "base")), os.Rename(at("next"), at("one", "base"))))
 	for who, s := range map[string]*serve.Scorer{"that was up": up, "that was opened afresh": fresh} {
 		if changed, err := s.Reload(); !changed || err != nil {
 			t.Errorf("a scorer %s does not go on with the next base: %v", who, err)
@@ -627,9 +622,7 @@ func TestASaveThatFailsAtItsEnd(t *testing.T) {
 	for _, servers := range []int{0, 2} {
 		dir := t.TempDir()
 		at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
-		if err := os.MkdirAll(at("taken", "model.json"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.MkdirAll(at("taken", "model.json"), 0o755))
 		fleettest.Cluster{Servers: servers, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 			c := newClicking()
 			return c.play(ctx, f, strategy.Async(), "", func() error {

@@ -20,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -96,9 +97,7 @@ func TestServersComeBack(t *testing.T) {
 		trial.EachSeed(t, 6, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
 				s, err := strategy.Named(string(mode))
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				if seed.N%3 == 2 {
 					s.MaxFrame = 4096
 				}
@@ -166,9 +165,7 @@ func shorter(a, b [][]time.Duration) ([][]time.Duration, [][]time.Duration) {
 func entries(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	all, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, e := range all {
 		if !slices.Contains([]string{"server-0-of-2.lock", "server-1-of-2.lock"}, e.Name()) {
 			names = append(names, e.Name())
@@ -885,9 +882,7 @@ func TestEverythingDies(t *testing.T) {
 	for _, mode := range trial.Some(t, strategy.Modes()) {
 		t.Run(string(mode), func(t *testing.T) {
 			s, err := strategy.Named(string(mode))
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			s = journaled(s, t.TempDir(), strategy.JournalProcess)
 			s.Recovery.Every = strategy.Duration(time.Hour)
 			synctest.Test(t, func(t *testing.T) {
@@ -956,9 +951,7 @@ func TestGoingBackOutlivesAKill(t *testing.T) {
 						return
 					}
 					t.Logf("start %d: %v", start, ends)
-					if err := errors.Join(all.err, os.RemoveAll(s.Recovery.JournalDir), os.Rename(left, s.Recovery.JournalDir)); err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, errors.Join(all.err, os.RemoveAll(s.Recovery.JournalDir), os.Rename(left, s.Recovery.JournalDir)))
 				}
 				t.Error("a job that was started 5 times still goes back")
 			})
@@ -1031,9 +1024,7 @@ func TestAllWorkersDie(t *testing.T) {
 	for _, mode := range trial.Some(t, []strategy.Mode{strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeGeo}) {
 		t.Run(string(mode), func(t *testing.T) {
 			s, err := strategy.Named(string(mode))
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			if s = journaled(s, t.TempDir(), strategy.JournalProcess); mode == strategy.ModeGeo {
 				s.KSteps = 2
 			}

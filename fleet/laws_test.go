@@ -18,8 +18,8 @@ import (
 
 const lawSteps = 20
 
-// law is a training of the toy of which a promise is made.
-func law(rule optimizer.Rule, s strategy.Strategy) trial.Training {
+// lawful is a training of the toy of which a promise is made.
+func lawful(rule optimizer.Rule, s strategy.Strategy) trial.Training {
 	return trial.Training{Rule: rule, Strategy: s, To: lawSteps, Ahead: true}
 }
 
@@ -33,18 +33,18 @@ func TestSyncEqualsLocal(t *testing.T) {
 	trial.Slow(t)
 	for name, rule := range trial.SomeOf(t, trial.Rules()) {
 		t.Run(name, func(t *testing.T) {
-			alone := law(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
+			alone := lawful(rule, strategy.Strategy{}).Weights(t, trial.Cluster(0, 0))
 			if slices.Equal(trial.Tensor[float32](t, alone, "w"), trial.NewToy().W.W) {
 				t.Fatal("nothing was trained")
 			}
-			together := law(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 3))
+			together := lawful(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 3))
 			if far := trial.Distance(t, alone, together); far > 1e-5 {
 				t.Errorf("three workers are %g away from one process after %d steps", far, lawSteps)
 			}
-			if far := trial.Distance(t, alone, law(rule, strategy.Sync()).Weights(t, trial.Cluster(0, 0))); far != 0 {
+			if far := trial.Distance(t, alone, lawful(rule, strategy.Sync()).Weights(t, trial.Cluster(0, 0))); far != 0 {
 				t.Errorf("one process differs from itself by %g", far)
 			}
-			if far := trial.Distance(t, alone, law(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 1))); far != 0 {
+			if far := trial.Distance(t, alone, lawful(rule, strategy.Sync()).Weights(t, trial.Cluster(2, 1))); far != 0 {
 				t.Errorf("one worker differs from one process by %g", far)
 			}
 		})
@@ -61,7 +61,7 @@ func TestSyncEqualsLocalUnderEveryRule(t *testing.T) {
 	rules["DenseAdam"], rules["Centred"] = optimizer.Adam{LR: 0.01, Dense: true}, optimizer.RMSProp{LR: 0.001, Centered: true}
 	for name, rule := range trial.SomeOf(t, rules) {
 		t.Run(name, func(t *testing.T) {
-			x := law(rule, strategy.Strategy{})
+			x := lawful(rule, strategy.Strategy{})
 			if x.To = 100; name == "Lars" {
 				x.To = 20 // its rate jumps where a gradient is zero, and those of some later batches cancel, up to rounding
 			}
@@ -89,7 +89,7 @@ func TestSyncIsOneTraining(t *testing.T) {
 	weights := func(t *testing.T, r run) []byte {
 		s := strategy.Sync()
 		r.change(&s)
-		return law(optimizer.Adam{LR: 0.01}, s).Weights(t, r.cluster)
+		return lawful(optimizer.Adam{LR: 0.01}, s).Weights(t, r.cluster)
 	}
 	want := weights(t, run{trial.Cluster(2, 3), same})
 	for name, r := range trial.SomeOf(t, map[string]run{

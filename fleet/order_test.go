@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
@@ -45,9 +46,7 @@ func member(t *testing.T, role rolemaker.Role, local, minimized bool) *fleet.Fle
 		rm = rolemaker.Local{}
 	}
 	f, err := fleet.New(t.Context(), rm, fleet.Options{Transport: transport.NewMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if minimized {
 		minimize(t, f, trial.NewToy())
 	}
@@ -56,9 +55,7 @@ func member(t *testing.T, role rolemaker.Role, local, minimized bool) *fleet.Fle
 
 func minimize(t *testing.T, f *fleet.Fleet, o *trial.Toy) {
 	t.Helper()
-	if err := trial.Minimize(f, o, optimizer.SGD{LR: 0.1}, strategy.Sync()); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, trial.Minimize(f, o, optimizer.SGD{LR: 0.1}, strategy.Sync()))
 }
 
 // TestCallsOutOfOrder holds every early or misplaced call to an error that names the call that was missing.
@@ -163,9 +160,7 @@ func TestMinimizeRefusesWhatIsNoLoss(t *testing.T) {
 		"server": member(t, rolemaker.Server, false, false), "worker": member(t, rolemaker.Worker, false, false), "alone": member(t, 0, true, false),
 	} {
 		opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 0.1}, strategy.Sync())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		g := nn.NewGraph(1)
 		pred := nn.Linear(g.Input("x", 3), 1, nn.LinearOptions{})
 		for want, loss := range map[string]*nn.Node{

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -67,9 +68,7 @@ func TestNoLongerThanTheOriginals(t *testing.T) {
 func TestDocIsTheExample(t *testing.T) {
 	t.Parallel()
 	recovery, err := os.ReadFile("../RECOVERY.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	everyRole := program(t, parseFile(t, "example_test.go"), "everyRole")
 	survives := program(t, parseFile(t, "example_recovery_test.go"), "recovering")
 	for _, c := range []struct {
@@ -88,9 +87,7 @@ func TestDocIsTheExample(t *testing.T) {
 		}
 		body = c.begins + body + "err = f.StopWorker(ctx)"
 		f, err := parser.ParseFile(token.NewFileSet(), c.where, "package p\nfunc shown() {\n"+body+"\n}", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if shown := program(t, f, "shown"); !slices.Equal(shown, ran) {
 			t.Errorf("%s shows\n\t%s\nthe example runs\n\t%s", c.where, strings.Join(shown, "\n\t"), strings.Join(ran, "\n\t"))
 		}
@@ -231,9 +228,7 @@ func runProcessesAt(t testing.TB, endpoints []string, name string, workers int) 
 func parseFile(t *testing.T, name string) *ast.File {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return f
 }
 

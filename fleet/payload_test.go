@@ -27,7 +27,7 @@ func TestNarrowPayloadsTrain(t *testing.T) {
 		s := strategy.Sync()
 		s.Payload = p
 		change(&s)
-		return law(rule, s).Weights(t, trial.Cluster(2, 3))
+		return lawful(rule, s).Weights(t, trial.Cluster(2, 3))
 	}
 	same := func(*strategy.Strategy) {}
 	want := of(strategy.PayloadFloat32, same)

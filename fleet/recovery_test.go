@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -365,9 +366,7 @@ func TestStopWithNothingNewEndsAtOnce(t *testing.T) {
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	all, err := trial.Names(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return slices.DeleteFunc(all, func(name string) bool { return name == "job.over" }) // a mark
 }
 
@@ -604,9 +603,7 @@ func flipBit(t *testing.T, dir string) {
 	file := filepath.Join(dir, trial.Manifest(t, dir).Parts[0].File)
 	data := trial.Read(t, file)
 	data[len(data)/2] ^= 1
-	if err := os.WriteFile(file, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, data, 0o644))
 }
 
 // TestRestoreIsForAFirstStart: what Restore names counts until there is a checkpoint.
@@ -618,9 +615,7 @@ func TestRestoreIsForAFirstStart(t *testing.T) {
 			given := &enduring{Job: job, epochs: 1, recovery: strategy.Recovery{Dir: t.TempDir()}}
 			given.works(t)
 			latest, err := checkpoints.Latest(given.recovery.Dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			j := &enduring{Job: job, epochs: 2, load: latest.Dir, recovery: strategy.Recovery{Dir: t.TempDir()}}
 			for attempt, want := range []int{0, 2} {
 				j = j.again().works(t)

@@ -18,6 +18,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -99,9 +100,7 @@ func TestRunningServersLoad(t *testing.T) {
 			for _, who := range []int{0, 1} {
 				t.Run(fmt.Sprintf("%s/%s/%d", filepath.Base(dir), mode, who), func(t *testing.T) {
 					s, err := strategy.Named(string(mode))
-					if err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, err)
 					got := simulated(t, reloading{dir: dir, rule: rule, who: who}.training(s), trial.Cluster(2, 2))
 					if far := trial.Distance(t, want, got); far > 1e-6 {
 						t.Errorf("%g away from a job that begins from %s", far, dir)
@@ -148,20 +147,14 @@ func TestLoadsThatFail(t *testing.T) {
 		return f.SavePersistables(ctx, other)
 	}))
 	damaged := filepath.Join(dir, "damaged")
-	if err := os.CopyFS(damaged, os.DirFS(saved)); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.CopyFS(damaged, os.DirFS(saved)))
 	part := filepath.Join(damaged, trial.Manifest(t, saved).Parts[2].File)
 	data := trial.Read(t, part)
 	data[len(data)-1]++
-	if err := os.WriteFile(part, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(part, data, 0o600))
 	half := filepath.Join(dir, "half")
 	trial.Training{Strategy: strategy.Sync(), Save: half}.On(t, trial.Cluster(1, 1))
-	if err := os.Remove(filepath.Join(half, "manifest.json")); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Remove(filepath.Join(half, "manifest.json")))
 	bad := map[string]string{dir: "no checkpoint", other: "of another model", damaged: "checksum", half: "no checkpoint", "": "empty"}
 	plain := trial.Training{Strategy: strategy.Sync(), Batch: dealt, To: 4}
 	want := simulated(t, plain, trial.Cluster(2, 2))
@@ -197,9 +190,7 @@ func TestLoadsBesideTraining(t *testing.T) {
 		trial.EachSeed(t, 3, func(seed trial.Seed) {
 			t.Run(fmt.Sprintf("%s/%d", mode, seed.N), func(t *testing.T) {
 				s, err := strategy.Named(string(mode))
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				synctest.Test(t, func(t *testing.T) {
 					c := trial.Cluster(2, 2)
 					c.Options.Logger = slog.New(slog.DiscardHandler)

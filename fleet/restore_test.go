@@ -16,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -151,17 +152,13 @@ func adamState(t *testing.T, dir string) bool {
 	for _, p := range trial.Manifest(t, dir).Parts {
 		data := trial.Read(t, filepath.Join(dir, p.File))
 		f, err := safetensors.Open(bytes.NewReader(data), int64(len(data)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, info := range f.Tensors() {
 			if !strings.HasSuffix(info.Name, ".state") {
 				continue
 			}
 			state, err := safetensors.Read[float32](f, info.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			if slices.ContainsFunc(state, func(v float32) bool { return v != 0 }) {
 				return true
 			}
@@ -256,9 +253,7 @@ func alone(t *testing.T, loss *nn.Node) *fleet.Fleet {
 	if err == nil {
 		err = trial.Minimize(f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return f
 }
 
@@ -271,16 +266,12 @@ func TestHalfALoadIsNotTrained(t *testing.T) {
 	t.Parallel()
 	good, _ := mixedCheckpoint(t, optimizer.SGD{LR: 0.1})
 	bad := t.TempDir()
-	if err := os.CopyFS(bad, os.DirFS(good)); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.CopyFS(bad, os.DirFS(good)))
 	parts, err := filepath.Glob(filepath.Join(bad, "part-*"))
 	if err != nil || len(parts) != 2 {
 		t.Fatalf("parts %v, error %v", parts, err)
 	}
-	if err := os.Truncate(parts[1], 100); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Truncate(parts[1], 100))
 	_, loss := trial.Mixed()
 	f := alone(t, loss)
 	if err := f.LoadModel(t.Context(), bad); err == nil {
@@ -336,9 +327,7 @@ func loadedWeights(t *testing.T, dir, name string) []float32 {
 	t.Helper()
 	part := trial.Read(t, filepath.Join(dir, trial.Manifest(t, dir).Parts[0].File))
 	f, err := safetensors.Open(bytes.NewReader(part), int64(len(part)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, info := range f.Tensors() {
 		if strings.HasPrefix(info.Name, name+"[") || info.Name == name {
 			return trial.Tensor[float32](t, part, info.Name)

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -96,18 +97,14 @@ func TestBadCheckpointIsRefused(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, os.CopyFS(dir, os.DirFS(good)))
 			file := test.file(t, dir)
 			data := trial.Read(t, file)
 			err := os.Remove(file)
 			if test.spoil != nil {
 				err = os.WriteFile(file, test.spoil(data), 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			err = loading(t, dir, optimizer.Adam{LR: 0.01})
 			if !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || !strings.Contains(err.Error(), "fleet: LoadModel") {
 				t.Errorf("got %v, want %v about %s", err, test.want, test.says)
@@ -151,9 +148,7 @@ func TestInterruptedSaveLeavesTheOldOne(t *testing.T) {
 	dir := t.TempDir()
 	trial.Training{Strategy: strategy.Sync(), To: 2, Save: dir}.On(t, trial.Cluster(2, 1))
 	stray := filepath.Join(dir, checkpoint.PartName("9-unfinished", 0, 2))
-	if err := os.WriteFile(stray, []byte("half of a part"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(stray, []byte("half of a part"), 0o644))
 	old := trial.Manifest(t, dir)
 	trial.Training{Strategy: strategy.Sync(), From: 2, To: 3, Load: dir, Save: dir}.On(t, trial.Cluster(2, 1))
 	if _, err := os.Stat(stray); !errors.Is(err, os.ErrNotExist) {

@@ -18,6 +18,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -405,13 +406,9 @@ func TestDeltasAreRefused(t *testing.T) {
 		}
 	}
 	file, err := os.ReadFile(trial.WeightsFile(at("first")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	file[len(file)-1] ^= 1
-	if err := os.WriteFile(trial.WeightsFile(at("first")), file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(trial.WeightsFile(at("first")), file, 0o600))
 	if _, err := serve.Load(at("base"), at("first")); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged delta: %v", err)
 	}
@@ -428,9 +425,7 @@ func TestADeltaLosesNothing(t *testing.T) {
 	for _, servers := range []int{0, 2} {
 		dir := t.TempDir()
 		file := filepath.Join(dir, "file")
-		if err := os.WriteFile(file, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(file, nil, 0o600))
 		fleettest.Cluster{Servers: servers, Workers: 1}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 			c := newClicking()
 			at := func(name string) string { return filepath.Join(dir, name) }
@@ -510,9 +505,7 @@ func TestAScorerTakesDeltas(t *testing.T) {
 		})
 	})
 	s, err := serve.OpenScorer(at(0), serve.ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	feeds := new(clicking).feed([]int64{0, 1, 2, 3, 4}, func(int) bool { return false })
 	delete(feeds, "click")
 	answers, said := make(chan serve.Scores), map[string]string{}
@@ -548,13 +541,9 @@ func TestAScorerTakesDeltas(t *testing.T) {
 			}
 		}
 		m, err := serve.Load(at(0), dirs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		says, err := nn.NewExecutor(m.Graph).Eval(t.Context(), feeds, m.Outputs[0])
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		said[m.Version()] = fmt.Sprint(says[0].Float32s())
 		for range 10 {
 			if out := <-answers; said[out.Version] != fmt.Sprint(out.Values[0]) {

@@ -42,9 +42,7 @@ func trainedBits(t *testing.T, loss, out *Node, feed batchOf, steps int) (all []
 		}
 	}
 	evaluated, err := e.Eval(t.Context(), feed, out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return append(all, evaluated[0].Float32s()...), divided
 }
 
@@ -124,9 +122,7 @@ func (c gradientCase) larger(times int) gradientCase {
 func mustMake(t *testing.T, kind string) op {
 	t.Helper()
 	o, err := recipes[kind].make(attributesOf(kind))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return o
 }
 
@@ -205,9 +201,7 @@ func TestCoresScore(t *testing.T) {
 	onCores(t, 1)
 	n := newToy(7)
 	f, err := Inference(n.pred).Freeze()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	feeds := n.batch(100, 40)
 	score := func() []float32 { return f.call(t, feeds)[0] }
 	want := score()

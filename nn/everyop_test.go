@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // kindOf is how an op says what it is called.
@@ -35,9 +37,7 @@ func TestEveryOpIsExamined(t *testing.T) {
 			continue
 		}
 		o, err := made.make(attributesOf(kind))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if _, counts := o.(metric); !counts && !compared[kind] && !isFeed(&Node{op: o}) && !slices.Contains(examinedElsewhere, kind) {
 			t.Errorf("%s: nothing compares its gradient with finite differences: give gradientCases a row", kind)
 		}
@@ -51,14 +51,10 @@ func TestEveryOpIsExamined(t *testing.T) {
 
 func kindsOfPackage(t *testing.T) (kinds []string) {
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, file := range files {
 		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, m := range kindOf.FindAllStringSubmatch(string(src), -1) {
 			if !strings.HasSuffix(file, "_test.go") {
 				kinds = append(kinds, m[1])
@@ -82,9 +78,7 @@ func kindsCompared(t *testing.T) map[string]bool {
 			nodes[i] = a.node(g, batchOf{}, "in"+string(rune('0'+i)), a.draw(1))
 		}
 		c.build(nodes)
-		if err := g.Err(); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, g.Err())
 		for _, n := range g.nodes {
 			kinds[n.op.kind()] = true
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
 )
@@ -92,9 +93,7 @@ func TestBatchSizes(t *testing.T) {
 	for i, size := range []int{8, 1, 33, 5, 33, 2} {
 		got := must(t, e, n.batch(uint32(i), size), n.pred, n.loss)
 		want, err := NewExecutor(n.g).Eval(t.Context(), n.batch(uint32(i), size), n.pred, n.loss)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for j := range got {
 			if err := near(got[j].Float32s(), want[j].Float32s(), 0, 0); err != nil || !slices.Equal(got[j].Shape(), want[j].Shape()) {
 				t.Errorf("batch of %d, fetch %d: %v", size, j, err)
@@ -139,9 +138,7 @@ func TestEvalComputesWhatIsAsked(t *testing.T) {
 	k := minimise(t, n.loss, 0.1)
 	e := NewExecutor(n.g)
 	out, err := e.Eval(t.Context(), batchOf{"a": int64sOf([]int{1, 2}, 4, 5)}, n.a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	want := make([]float32, 6)
 	p := n.g.Node("shared").op.(variable).param
 	p.InitRow(want[:3], 4)
@@ -166,13 +163,9 @@ func TestEvalAlone(t *testing.T) {
 	feed := n.batch(1, 6)
 	feed["c"] = int64sOf([]int{6, 1}, make([]int64, 6)...)
 	got, err := NewExecutor(n.g).Eval(t.Context(), feed, n.pred)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	want, err := NewExecutor(bound.g).Eval(t.Context(), feed, bound.pred)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := near(got[0].Float32s(), want[0].Float32s(), 0, 0); err != nil {
 		t.Error(err)
 	}
@@ -186,13 +179,9 @@ func TestFeeds(t *testing.T) {
 	n := newToy(1)
 	minimise(t, n.loss, 0.1)
 	view, err := floats([]int{4, 8}, uniform(1, 32, -1, 1)...).Slice(nil, tensor.S(0, 4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	transposed := floats([]int{4, 4}, uniform(1, 16, -1, 1)...)
-	if err := transposed.T(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, transposed.T())
 	tests := map[string]struct {
 		feed  string
 		value *tensor.Dense
@@ -310,9 +299,7 @@ func TestTwoExecutors(t *testing.T) {
 	if e1.held.own(p) != p || e2.held.own(p) == p || &e2.held.own(p).W[0] == &p.W[0] || &e2.held.own(p).G[0] == &p.G[0] {
 		t.Error("executors share arrays")
 	}
-	if err := e1.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, e1.Close(t.Context()))
 	e3 := NewExecutor(n.g)
 	must(t, e3, n.batch(3, 4), n.loss)
 	if e3.held.own(p) != p {

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // labelLosses are the losses of labels of two classes, on probabilities between 0 and 1.
@@ -47,13 +49,9 @@ func TestLabelsOfMetrics(t *testing.T) {
 			got := []float64{float64(out[0].Float32s()[0])}
 			if m.Counts() {
 				sums, err := e.Sums(m)
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				of, err := m.OfSums(sums)
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				got = append(got, of)
 			}
 			kind := strings.TrimPrefix(called(m.op), "weighted_")
@@ -149,9 +147,7 @@ func TestComputedLabels(t *testing.T) {
 	if _, err := e.Train(t.Context(), good, loss); err == nil || !strings.Contains(err.Error(), "Close the executor") {
 		t.Errorf("the next step: %v", err)
 	}
-	if err := e.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, e.Close(t.Context()))
 	must(t, e, good, loss)
 }
 
@@ -196,9 +192,7 @@ func TestCast(t *testing.T) {
 	}
 	feed := batchOf{"ids": int64sOf([]int{1, 2}, -3, 1<<24+1), "x": floats([]int{1, 2}, -2.9, 1<<40)}
 	out, err := NewExecutor(g).Eval(t.Context(), feed, f, i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := near(out[0].Float32s(), []float32{-3, 1 << 24}, 0, 0); err != nil || !slices.Equal(out[1].Int64s(), []int64{-2, 1 << 40}) {
 		t.Errorf("%v and %v, %v", out[0], out[1], err)
 	}

@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func TestDropout(t *testing.T) {
@@ -43,9 +45,7 @@ func TestDropout(t *testing.T) {
 		t.Errorf("another run with the same seed: %v", err)
 	}
 	out, err := e.Eval(t.Context(), nil, y, w)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := near(out[0].Float32s(), out[1].Float32s(), 0, 0); err != nil {
 		t.Errorf("an evaluation drops: %v", err)
 	}
@@ -75,9 +75,7 @@ func TestBatchNormMoves(t *testing.T) {
 	must(t, e, batchOf{"x": floats([]int{4, 1}, 0, 0, 8, 8)}) // mean 4, variance 16
 	mean, variance := 0.8*(0.8*0+0.2*2)+0.2*4, 0.8*(0.8*1+0.2*1)+0.2*16
 	out, err := e.Eval(t.Context(), batchOf{"x": floats([]int{1, 1}, 5)}, y, g.Node("bn.w_1"), g.Node("bn.w_2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	got := []float32{out[0].Float32s()[0], out[1].Float32s()[0], out[2].Float32s()[0]}
 	want := []float32{float32((5 - mean) / math.Sqrt(variance+1e-5)), float32(mean), float32(variance)}
 	if err := near(got, want, 1e-6, 0); err != nil {
@@ -131,9 +129,7 @@ func TestLeNet(t *testing.T) {
 		must(t, e, halves(uint32(step)), loss)
 	}
 	out, err := e.Eval(t.Context(), halves(1000), acc)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if got := out[0].Float32s()[0]; got < 0.95 {
 		t.Errorf("accuracy is %v", got)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -70,9 +71,7 @@ func TestSavedInitializers(t *testing.T) {
 		optimizer.Constant{Value: 0.5}, optimizer.Uniform{Low: -1, High: 2}, optimizer.Normal{Mean: 1, Std: 2}, optimizer.TruncatedNormal{Mean: 3, Std: 4},
 	} {
 		s, err := saveInit(init)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if got, err := s.initializer(); got != init || err != nil {
 			t.Errorf("%v comes back as %v, %v", init, got, err)
 		}
@@ -103,13 +102,9 @@ func FuzzReadModel(f *testing.F) {
 		f.Fatal(err)
 	}
 	var graph, compact bytes.Buffer
-	if err := Inference(n.pred, n.auc, places, image).WriteGraph(&graph); err != nil {
-		f.Fatal(err)
-	}
+	law.Check(f, Inference(n.pred, n.auc, places, image).WriteGraph(&graph))
 	f.Add(graph.Bytes())
-	if err := json.Compact(&compact, graph.Bytes()); err != nil {
-		f.Fatal(err)
-	}
+	law.Check(f, json.Compact(&compact, graph.Bytes()))
 	for _, attrs := range []string{`{"kernel":5}`, `{"kernel":5,"stride":1,`} {
 		far := bytes.Replace(compact.Bytes(), []byte(attrs), []byte(`{"dilation":4611686018427387904,`+attrs[1:]), 1)
 		if bytes.Equal(far, compact.Bytes()) {
@@ -162,15 +157,11 @@ func TestOneRow(t *testing.T) {
 		for i := range 20 {
 			x := batchOf{"x": floats([]int{1, 20}, uniform(uint32(i), 20, -1, 1)...)}
 			got, err := quick.Eval(t.Context(), x, m.Outputs[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			finite := m.Graph.finite
 			m.Graph.finite = nil
 			want, err := slow.Eval(t.Context(), x, m.Outputs[0])
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			m.Graph.finite = finite
 			if !slices.Equal(bitsOf(got[0].Float32s()), bitsOf(want[0].Float32s())) {
 				t.Errorf("infinite %v: %v, want %v", bad, got[0], want[0])

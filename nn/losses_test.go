@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
 )
@@ -122,13 +123,9 @@ func TestInBatchSoftmaxMixes(t *testing.T) {
 // is marshalled goes on.
 func TestFrequencies(t *testing.T) {
 	f, err := NewFrequencies(1000, 0.005)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	sampler, err := NewUnigramSampler([]int64{300, 100, 30, 10, 3}, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	r, ids, logq := rand.New(rand.NewPCG(1, 2)), make([]int64, 4), make([]float32, 4)
 	run := func(f *Frequencies, shift int64) map[int64]float64 {
 		sums, n := map[int64]float64{}, map[int64]float64{}
@@ -160,13 +157,9 @@ func TestFrequencies(t *testing.T) {
 	check(f, 0)
 	check(f, 2)
 	state, err := f.MarshalBinary()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var again Frequencies
-	if err := again.UnmarshalBinary(state); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, again.UnmarshalBinary(state))
 	other := make([]float32, 4)
 	f.LogQ(ids, logq)
 	again.LogQ(ids, other)

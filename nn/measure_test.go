@@ -41,9 +41,7 @@ func TestScoresThatAreNaN(t *testing.T) {
 		"three": Floats(slices.Repeat([]float32{nan}, 6), 3), "class": Ints([]int64{0, 2}, 1), "relevant": Floats([]float32{2, 1, 0, 1, 0, 0}, 3)}
 	for n, want := range metrics {
 		out, err := NewExecutor(g).Eval(t.Context(), batch, n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if got := Scalar(out[0]); got != want && !(math.IsNaN(got) && math.IsNaN(want)) {
 			t.Errorf("%s of scores that are NaN is %v, want %v", n.label(), got, want)
 		}
@@ -257,9 +255,7 @@ func (c scored) measured(t *testing.T, scores, label [][]float64, weights []int6
 	if weights != nil {
 		m = Weighted(m, g.IDs("weights", 1))
 	}
-	if err := g.Err(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, g.Err())
 	feed := func(from, to int) batchOf {
 		b := batchOf{"scores": floats([]int{to - from, c.scores.shape[1]}, narrow(slices.Concat(scores[from:to]...))...)}
 		rows := slices.Concat(label[from:to]...)
@@ -277,15 +273,11 @@ func (c scored) measured(t *testing.T, scores, label [][]float64, weights []int6
 				continue
 			}
 			out, err := e.Eval(t.Context(), feed(p[0], p[1]), m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			value = float64(out[0].Float32s()[0])
 		}
 		sums, err := e.Sums(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return value, sums
 	}
 	n := len(scores)
@@ -296,9 +288,7 @@ func (c scored) measured(t *testing.T, scores, label [][]float64, weights []int6
 		sums[i] += s
 	}
 	added, err := m.OfSums(sums)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return alone, added
 }
 

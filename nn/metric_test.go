@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/histogram"
+	"github.com/gofleet/gofleet/internal/law"
 	"pgregory.net/rapid"
 )
 
@@ -84,9 +85,7 @@ func TestMetricsRun(t *testing.T) {
 	e := NewExecutor(g)
 	step := func(p1 float32, y int64) (float32, float32) {
 		out, err := e.Eval(t.Context(), batchOf{"p": floats([]int{1, 2}, 1-p1, p1), "y": int64sOf([]int{1, 1}, y)}, auc, acc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return out[0].Float32s()[0], out[1].Float32s()[0]
 	}
 	for i, s := range []struct {
@@ -124,9 +123,7 @@ func TestBinaryAccuracy(t *testing.T) {
 	e := NewExecutor(g)
 	for i, p := range scores {
 		_, err := e.Eval(t.Context(), batchOf{"one": floats([]int{1, 1}, p), "two": floats([]int{1, 2}, 1-p, p), "y": floats([]int{1, 1}, labels[i])}, nodes...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 	}
 	for _, n := range nodes {
 		if hit, total, err := e.Hits(n); hit != 3 || total != 5 || err != nil {
@@ -173,9 +170,7 @@ func TestErrors(t *testing.T) {
 		t.Helper()
 		out, err := e.Eval(t.Context(), batchOf{"p": floats([]int{rows, 2}, p...), "y": floats([]int{rows, 2}, y...),
 			"class": int64sOf([]int{rows, 2}, class...)}, nodes...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for i, n := range out {
 			if err := near(n.Float32s(), want[i:i+1], 1e-6, 0); err != nil {
 				t.Errorf("%v: %v", nodes[i], err)
@@ -202,9 +197,7 @@ func TestBucketErrorRuns(t *testing.T) {
 			p[i], y[i] = 0.5, int64(min(max(positives-i, 0), 1))
 		}
 		out, err := e.Eval(t.Context(), batchOf{"p": floats([]int{examples, 1}, p...), "y": int64sOf([]int{examples, 1}, y...)}, node)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return out[0].Float32s()[0]
 	}
 	q := 2047.0 / 4096
@@ -256,9 +249,7 @@ func TestBatchAUC(t *testing.T) {
 	} {
 		feed := batchOf{"p": floats([]int{2, 1}, s.scores...), "y": floats([]int{2, 1}, 0, 1)}
 		out, err := e.Eval(t.Context(), feed, all, one)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if err := near([]float32{out[0].Float32s()[0], out[1].Float32s()[0]}, []float32{s.all, s.one}, 0, 1e-6); err != nil {
 			t.Error(err)
 		}
@@ -286,9 +277,7 @@ func TestBatchAccuracy(t *testing.T) {
 	} {
 		feed := batchOf{"p": floats([]int{2, 3}, .1, .2, .7, .6, .3, .1), "y": int64sOf([]int{2, 1}, s.labels...)}
 		out, err := e.Eval(t.Context(), feed, all, one, top)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for i, want := range []float32{s.all, s.one, s.top} {
 			if got := out[i].Float32s()[0]; got != want {
 				t.Errorf("labels %v: fetch %d is %v, want %v", s.labels, i, got, want)
@@ -332,9 +321,7 @@ func TestSlidingAUC(t *testing.T) {
 			node *Node
 		}{{e, node}, {saved, m.Outputs[0]}} {
 			out, err := run.e.Eval(t.Context(), feed, run.node)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			if err := near(out[0].Float32s(), want, 0, 1e-6); err != nil {
 				t.Errorf("step %d: %v", step, err)
 			}

@@ -41,9 +41,7 @@ func TestPythonKnowsInitialRows(t *testing.T) {
 		g := NewGraph(1<<63 + 5)
 		table := Embedding(g.IDs("ids"), EmbeddingOptions{Name: "täble", Height: 1 << 62, Dim: 3, Init: init})
 		var graph bytes.Buffer
-		if err := Inference(table).WriteGraph(&graph); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, Inference(table).WriteGraph(&graph))
 		p := Inference(table).Params()[0]
 		asked := askPython(t, graph.Bytes(), []uint64{0, 7, 1<<62 - 1})
 		for id, want := range goldenRows[name] {
@@ -72,9 +70,7 @@ func askPython(t *testing.T, graph []byte, ids []uint64) map[uint64][3]float32 {
 		return nil
 	}
 	page, err := os.ReadFile("../SERVING.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	_, program, _ := strings.Cut(string(page), "```python\n")
 	program, _, found := strings.Cut(program, "```\n")
 	if !found {
@@ -83,13 +79,9 @@ func askPython(t *testing.T, graph []byte, ids []uint64) map[uint64][3]float32 {
 	lines := []string{program, "import sys", "graph = json.load(open(sys.argv[1]))",
 		`print(json.dumps({id: initial_row(graph, "täble", id) for id in json.loads(sys.argv[2])}))`}
 	file := filepath.Join(t.TempDir(), "graph.json")
-	if err := os.WriteFile(file, graph, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, graph, 0o600))
 	list, err := json.Marshal(ids)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	out, err := exec.Command(python, "-X", "utf8", "-c", strings.Join(lines, "\n"), file, string(list)).Output()
 	if err != nil {
 		t.Fatalf("python3: %v: %s", err, err.(*exec.ExitError).Stderr)

@@ -70,9 +70,7 @@ func TestAUCOfRareEvents(t *testing.T) {
 				if err == nil {
 					sums, err = e.Sums(fine)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				return []float32{out[0].Float32s()[0], out[1].Float32s()[0]}, sums
 			}
 			value, whole := half(0, n)
@@ -117,9 +115,7 @@ func TestAUCOfSaturatedScores(t *testing.T) {
 		out, err := NewExecutor(g).Eval(t.Context(), batchOf{"p": floats([]int{50, 1}, scores...), "y": floats([]int{50, 1}, label...),
 			"w": floats([]int{50, 1}, slices.Repeat([]float32{2}, 50)...)},
 			auc, Weighted(auc, g.Input("w", 1)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, got := range out {
 			if want := sortedAUC(scores, positive); math.Abs(float64(got.Float32s()[0])-want) > 1e-4 {
 				t.Errorf("seed %d: %v, that of the sorted scores is %v", seed, got.Float32s()[0], want)
@@ -184,9 +180,7 @@ func TestCrowdedBuckets(t *testing.T) {
 func TestEarlierAUC(t *testing.T) {
 	for attrs, want := range map[string]int{"": 4096, "{}": 4096, `{"thresholds":200}`: 201, `{"thresholds":65535}`: 1 << 16} {
 		o, err := recipes["auc"].make([]byte(attrs))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if h := o.(auc).tally(nil).(*Histogram); len(h.Pos) != want {
 			t.Errorf("an AUC saved as %q has %d buckets, want %d", attrs, len(h.Pos), want)
 		}

@@ -39,17 +39,13 @@ func checkSaved(t *testing.T, out *Node, feed batchOf, seen map[string]bool) {
 	e := NewExecutor(out.graph)
 	must(t, e, feed)
 	want, err := e.Eval(t.Context(), feed, out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	m := reload(t, out, k)
 	for _, n := range m.Graph.nodes {
 		seen[n.op.kind()] = true
 	}
 	got, err := NewExecutor(m.Graph).Eval(t.Context(), feed, m.Outputs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := near(got[0].Float32s(), want[0].Float32s(), 0, 0); err != nil {
 		t.Error(err)
 	}
@@ -75,9 +71,7 @@ func reload(t *testing.T, out *Node, k *keeper) (m restored) {
 	if err == nil {
 		m.Graph, m.Outputs, err = ReadGraph(graph.Bytes(), k.load)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return m
 }
 

@@ -3,6 +3,8 @@ package nn
 import (
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // distance is the loss of a tower on two inputs.
@@ -61,9 +63,7 @@ func TestSharedTowers(t *testing.T) {
 		return Linear(Dropout(inner(inner(Reshape(Linear(h, 4, LinearOptions{}), 4))), 0.5), 2, LinearOptions{NoBias: true}).Named("top")
 	})
 	a, b := tower(g.Input("a", 3)), tower(g.Input("b", 3))
-	if err := g.Err(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, g.Err())
 	if len(g.Params()) != 15 || a.Name() != "top" || b.Name() != "top_0" {
 		t.Errorf("%d parameters, results %v and %v:\n%s", len(g.Params()), a, b, g)
 	}
@@ -72,9 +72,7 @@ func TestSharedTowers(t *testing.T) {
 	x := floats([]int{2, 3}, uniform(1, 6, -1, 1)...)
 	feed := batchOf{"a": x, "b": x, "ids": int64sOf([]int{2, 1}, 1, 2)}
 	got, err := e.Eval(t.Context(), feed, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := near(got[0].Float32s(), got[1].Float32s(), 0, 0); err != nil {
 		t.Errorf("the same input gives two results: %v", err)
 	}
@@ -160,9 +158,7 @@ func TestSharedMadeWithinShared(t *testing.T) {
 	minimise(t, Mean(SquareError(a, b)), 0.1)
 	x := floats([]int{2, 2}, uniform(1, 4, -1, 1)...)
 	got, err := NewExecutor(g).Eval(t.Context(), batchOf{"a": x, "b": x}, a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := near(got[0].Float32s(), got[1].Float32s(), 0, 0); err != nil {
 		t.Errorf("the same input gives two results: %v", err)
 	}

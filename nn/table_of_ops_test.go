@@ -10,15 +10,15 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestTableOfOps: OPS.md has a row for every function that makes a node of others, or has it among those that are named alike elsewhere, and
 // none of something else.
 func TestTableOfOps(t *testing.T) {
 	text, err := os.ReadFile("OPS.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var rows []string
 	for _, m := range regexp.MustCompile(`(?m)^\| ([A-Z]\w+) \|`).FindAllStringSubmatch(string(text), -1) {
 		rows = append(rows, m[1])
@@ -45,17 +45,13 @@ func TestTableOfOps(t *testing.T) {
 // opFunctions are the exported functions of the package's source that take a node and make nodes, but for Given and Copy, whose nodes are copies.
 func opFunctions(t *testing.T) (names []string) {
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, name := range files {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, d := range file.Decls {
 			f, ok := d.(*ast.FuncDecl)
 			if ok && f.Recv == nil && f.Name.IsExported() && f.Name.Name != "Given" && f.Name.Name != "Copy" && f.Type.Results != nil && makesNodes(f.Type.Results.List[0].Type) {

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
 )
@@ -73,9 +74,7 @@ func TestTrainThreads(t *testing.T) {
 	sizes := [][]int{{5, 9}, {30}, {}, {2, 2, 2, 2}}
 	res, err := TrainThreads(t.Context(), n.g, 4, func(thread int) stream { return recycled(n.batches(sizes[thread]...)) },
 		TrainOptions{Fetch: []*Node{n.auc, n.pred}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if k.steps.Load() != 7 || k.samples.Load() != 52 || k.closed.Load() != 4 || k.epochs.Load() != 1 {
 		t.Errorf("%d steps, %d samples, %d sessions closed, %d epochs", k.steps.Load(), k.samples.Load(), k.closed.Load(), k.epochs.Load())
 	}
@@ -125,9 +124,7 @@ func TestTrainThreadsReports(t *testing.T) {
 		newThreads(n)
 		_, err := TrainThreads(t.Context(), n.g, 2, func(int) stream { return slowly(slices.Repeat(n.batches(50), 100)) },
 			TrainOptions{Fetch: []*Node{n.auc}, Progress: &Progress{Out: out, Total: 10_000, Every: time.Second}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		lines := strings.Split(out.String(), "\n") // at 1 and 2 s, and the end
 		if len(lines) != 4 || !strings.HasPrefix(lines[0], "4") || !strings.Contains(lines[0], "/10,000") || !strings.Contains(lines[0], "  auc 0.") ||
 			!strings.HasPrefix(lines[2], "10,000 examples in 2.0s  5,000 examples/s") {
@@ -229,13 +226,9 @@ func TestThreadsCountTogether(t *testing.T) {
 		return all
 	}
 	apart, err := TrainThreads(t.Context(), g, 3, func(thread int) stream { return recycled(part(thread)) }, TrainOptions{Fetch: fetch})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	joined, err := NewExecutor(g).TrainFrom(t.Context(), recycled(slices.Concat(part(0), part(1), part(2))), TrainOptions{Fetch: fetch})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for i, n := range fetch[:7] {
 		got, want := apart.Last[i].Float32s(), joined.Last[i].Float32s()
 		if err := near(got, want, 1e-5, 1e-6); err != nil || got[0] <= 0 || got[0] >= 1 {
@@ -266,9 +259,7 @@ func TestCountsOfAResult(t *testing.T) {
 	loss.Bind(still{})
 	feed := batchOf{"p": floats([]int{1, 2}, .5, .5), "y": int64sOf([]int{1, 1}, 1)}
 	res, err := NewExecutor(g).TrainFrom(t.Context(), recycled([]batchOf{feed}), TrainOptions{Fetch: fetch[:3]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for n, want := range map[*Node]string{nil: "nil", fetch[4]: "TrainOptions.Fetch", fetch[1]: "is not an AUC"} {
 		if _, _, err := res.Histogram(n); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("Histogram of %v: %v", n, err)

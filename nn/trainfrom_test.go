@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
 	"gorgonia.org/tensor"
@@ -101,9 +102,7 @@ func TestTrainFromIsTrain(t *testing.T) {
 	m := newToy(1)
 	byLoop := minimise(t, m.loss, 0.1)
 	res, err := NewExecutor(m.g).TrainFrom(t.Context(), recycled(m.batches(sizes...)), TrainOptions{Fetch: []*Node{m.pred, m.auc}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for name, w := range byHand.dense {
 		if err := near(byLoop.dense[name], w, 0, 0); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -350,9 +349,7 @@ func TestTrainFromTheMiddle(t *testing.T) {
 		for threads := 1; threads <= 2; threads++ {
 			n := newToy(1)
 			trainer, err := local.New(n.loss.Params(), optimizer.SGD{LR: 0.1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			n.loss.Bind(&resuming{Trainer: trainer, trained: map[int]int{0: trained, 1: trained}})
 			var out bytes.Buffer
 			o := TrainOptions{Progress: &Progress{Out: &out, Total: 6 * threads, Steps: 1}}
@@ -426,9 +423,7 @@ func TestGradientsAreShown(t *testing.T) {
 	for _, threads := range []int{0, 1, 3} {
 		n := newToy(1)
 		weights, err := local.New(n.loss.Params(), optimizer.SGD{LR: 0.1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		given, shown := &overheard{Trainer: weights, sum: map[string]uint64{}}, &overheard{sum: map[string]uint64{}}
 		n.loss.Bind(given)
 		exe := NewExecutor(n.g)
@@ -442,9 +437,7 @@ func TestGradientsAreShown(t *testing.T) {
 		} else {
 			_, err = TrainThreads(t.Context(), n.g, threads, func(int) stream { return recycled(n.batches(20, 20, 10)) }, o)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if len(given.sum) != 7 || given.sum["steps"] != 3*uint64(max(threads, 1)) || !maps.Equal(given.sum, shown.sum) {
 			t.Errorf("%d threads: the trainer was given %v, and shown were %v", threads, given.sum, shown.sum)
 		}

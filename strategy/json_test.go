@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -137,9 +138,7 @@ func TestReadASync(t *testing.T) {
 func TestUnmarshalAmends(t *testing.T) {
 	s := strategy.Sync()
 	s.Codec = "s2"
-	if err := json.Unmarshal([]byte(`{"placement": "HashName"}`), &s); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, json.Unmarshal([]byte(`{"placement": "HashName"}`), &s))
 	if want := (strategy.Strategy{Mode: "sync", Codec: "s2", Placement: "HashName"}); s != want {
 		t.Errorf("amended strategy is %v, want %v", s, want)
 	}
@@ -164,9 +163,7 @@ func TestRoundTrip(t *testing.T) {
 			want.Payload = "" // which has no choice of it
 		}
 		var file strings.Builder
-		if err := want.Write(&file); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, want.Write(&file))
 		got, err := strategy.Read(strings.NewReader(file.String()))
 		if err != nil || got != want {
 			t.Fatalf("wrote %s, read %v, error %v", file.String(), got, err)
@@ -183,9 +180,7 @@ func TestEveryFieldThereAndBack(t *testing.T) {
 		fill(reflect.ValueOf(&all).Elem().Field(i))
 		for _, want := range []strategy.Strategy{one, all} {
 			data, err := json.Marshal(want)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			var got strategy.Strategy
 			if err := json.Unmarshal(data, &got); err != nil || got != want || got == (strategy.Strategy{}) {
 				t.Errorf("%s gives %v, error %v", data, got, err)
@@ -214,9 +209,7 @@ func fill(v reflect.Value) {
 
 func TestWriteLeavesOutZeros(t *testing.T) {
 	var file strings.Builder
-	if err := strategy.Sync().Write(&file); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, strategy.Sync().Write(&file))
 	if want := "{\n  \"mode\": \"sync\"\n}\n"; file.String() != want {
 		t.Errorf("wrote %q, want %q", file.String(), want)
 	}
@@ -245,15 +238,11 @@ func TestLinesTellOfEveryField(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "strategy.json")
 	want := strategy.Strategy{Mode: "sync", Codec: "zstd", WaitTimeout: strategy.Duration(time.Minute)}
-	if err := want.Save(name); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, want.Save(name))
 	if got, err := strategy.Load(name); err != nil || got != want {
 		t.Errorf("loaded %v, error %v; want %v", got, err, want)
 	}
-	if err := (strategy.Strategy{Mode: "gossip"}).Save(name); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, (strategy.Strategy{Mode: "gossip"}).Save(name))
 	if _, err := strategy.Load(name); err == nil || !strings.Contains(err.Error(), name) {
 		t.Errorf("error %v does not name the file", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -20,9 +21,7 @@ func renewable(t *testing.T) (dir string, mount func(from string)) {
 	dir = t.TempDir()
 	check := func(err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 	}
 	for _, name := range []string{"ca.crt", "tls.crt", "tls.key"} {
 		check(os.Symlink(filepath.Join("..data", name), filepath.Join(dir, name)))
@@ -48,9 +47,7 @@ func TestCertificatesAreReadAgain(t *testing.T) {
 	mount(before)
 	server := &transport.FastHTTP{TLSDir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	l, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	entered, release, served := make(chan struct{}, 1), make(chan struct{}), make(chan error, 1)
 	go func() {
 		served <- l.Serve(func(req []byte, reply *transport.Reply) {
@@ -111,16 +108,12 @@ func TestCertificatesThatAreAway(t *testing.T) {
 	mount(files)
 	server := &transport.FastHTTP{TLSDir: dir, Token: "a secret of sixteen", Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	l, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	go func() {
 		served <- l.Serve(func(req []byte, reply *transport.Reply) { reply.Parts = [][]byte{bytes.Clone(req)} })
 	}()
-	if err := errors.Join(os.Remove(filepath.Join(dir, "..data", "tls.key")), os.Remove(filepath.Join(dir, "..data", "tls.crt"))); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, errors.Join(os.Remove(filepath.Join(dir, "..data", "tls.key")), os.Remove(filepath.Join(dir, "..data", "tls.crt"))))
 	for range 2 {
 		client := &transport.FastHTTP{TLSDir: files, Token: server.Token}
 		if got, err := ask(client, l.Endpoint(), "x"); err != nil || got != "x" {

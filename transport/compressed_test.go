@@ -13,6 +13,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec"
 	"github.com/gofleet/gofleet/transport/codec/codectest"
@@ -70,9 +71,7 @@ func TestSkipsUnprofitableCompression(t *testing.T) {
 		for _, message := range [][]byte{make([]byte, 1000), noise[:5000], noise, gradients} {
 			head := make([]byte, 16)
 			err := client.Call(t.Context(), endpoint, [][]byte{head, message}, func([]byte) error { return nil })
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			if len(w.request) != 3 || unsafe.SliceData(w.request[2]) != unsafe.SliceData(message) {
 				t.Errorf("%s: %d bytes were copied or encoded for nothing", name, len(message))
 			}
@@ -145,9 +144,7 @@ func TestBadMessages(t *testing.T) {
 		"too large":         {envelope(2, 0, 1<<40, 1), "10000", transport.ErrTooLarge},
 	} {
 		answer, err := ask(net, endpoint, c.message)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if answer[0] != 255 || !strings.Contains(answer[16:], c.says) {
 			t.Errorf("%s: answered with %q; it should speak of %q", name, answer, c.says)
 		}
@@ -175,9 +172,7 @@ func TestBadAnswers(t *testing.T) {
 		"too large":       {envelope(1, 0, 1<<40, 1), transport.ErrTooLarge},
 	} {
 		l, err := net.Listen("server:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		served := make(chan error, 1)
 		go func() {
 			served <- l.Serve(func(_ []byte, reply *transport.Reply) { reply.Parts = [][]byte{[]byte(c.answer)} })

@@ -78,9 +78,7 @@ func hasIPv6() bool {
 func byName(t testing.TB, name string) codec.Codec {
 	t.Helper()
 	c, err := codec.ByName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return c
 }
 
@@ -88,13 +86,9 @@ func byName(t testing.TB, name string) codec.Codec {
 func certificates(t testing.TB) string {
 	t.Helper()
 	ca, err := transport.NewCA(time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	dir := filepath.Join(t.TempDir(), "tls")
-	if err := ca.WriteDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, ca.WriteDir(dir))
 	return dir
 }
 
@@ -111,9 +105,7 @@ func mounted(t testing.TB, dir string) string {
 		err = errors.Join(err, failed, os.WriteFile(filepath.Join(secret, "..data", name), data, 0o600),
 			os.Symlink(filepath.Join("..data", name), filepath.Join(secret, name)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return secret
 }
 
@@ -121,9 +113,7 @@ func mounted(t testing.TB, dir string) string {
 // socket's, as that of t.TempDir does not where TMPDIR is long.
 func socketNames(t testing.TB) func() string {
 	dir, err := os.MkdirTemp("", "s")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	var n atomic.Int32
 	return func() string {

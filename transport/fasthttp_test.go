@@ -23,6 +23,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -31,13 +32,9 @@ func quietLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 func tlsConfig(t *testing.T, dir string) *tls.Config {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	ca, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(ca)
 	return &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: pool, ClientCAs: pool, ClientAuth: tls.RequireAndVerifyClientCert}
@@ -71,17 +68,13 @@ func TestForeigners(t *testing.T) {
 func statusOf(t *testing.T, endpoint, request string) int {
 	t.Helper()
 	conn, err := net.Dial("tcp", endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer conn.Close()
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
 	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	resp.Body.Close()
 	return resp.StatusCode
 }
@@ -105,9 +98,7 @@ func TestSmallerServer(t *testing.T) {
 func TestSmallerClient(t *testing.T) {
 	tr := &transport.FastHTTP{}
 	l, err := tr.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	go func() {
 		served <- l.Serve(func(_ []byte, reply *transport.Reply) { reply.Parts = [][]byte{make([]byte, 5<<20)} })
@@ -124,9 +115,7 @@ func TestSmallerClient(t *testing.T) {
 func fake(t *testing.T, say func(conn net.Conn)) string {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -220,9 +209,7 @@ func TestHalfSent(t *testing.T) {
 func TestRestartedServer(t *testing.T) {
 	tr, serving := &transport.FastHTTP{}, &transport.FastHTTP{}
 	l, err := serving.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	endpoint := l.Endpoint()
 	for range 5 {
 		served := make(chan error, 1)
@@ -232,9 +219,7 @@ func TestRestartedServer(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(l.Close(context.Background()), <-served); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, errors.Join(l.Close(context.Background()), <-served))
 		if l, err = serving.Listen(endpoint); err != nil {
 			t.Fatal(err)
 		}
@@ -328,16 +313,12 @@ func TestSilentConnections(t *testing.T) {
 	dir := certificates(t)
 	for name, tr := range map[string]*transport.FastHTTP{"plain": {}, "tls": {TLSDir: dir, Logger: quietLogger()}} {
 		l, err := tr.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		served := make(chan error, 1)
 		go func() { served <- l.Serve(func([]byte, *transport.Reply) {}) }()
 		for _, half := range []string{"", "POST /gofl", "POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: 99\r\n\r\nabc"} {
 			conn, err := net.Dial("tcp", l.Endpoint())
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			defer conn.Close()
 			_, _ = io.WriteString(conn, half)
 		}
@@ -356,9 +337,7 @@ func TestSilentConnections(t *testing.T) {
 func TestStalledClient(t *testing.T) {
 	tr := &transport.FastHTTP{StallTimeout: 50 * time.Millisecond}
 	l, err := tr.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served, back := make(chan error, 1), make(chan struct{})
 	go func() {
 		served <- l.Serve(func(req []byte, reply *transport.Reply) {
@@ -367,9 +346,7 @@ func TestStalledClient(t *testing.T) {
 		})
 	}()
 	conn, err := net.Dial("tcp", l.Endpoint())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer conn.Close()
 	_, _ = io.WriteString(conn, "POST /gofleet/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-gofleet\r\nContent-Length: 0\r\n\r\n")
 	select {
@@ -387,9 +364,7 @@ func TestPanicIsLogged(t *testing.T) {
 	var log bytes.Buffer
 	tr := &transport.FastHTTP{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	l, err := tr.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(func([]byte, *transport.Reply) { panic("table wide is on fire") }) }()
 	_, err = ask(tr, l.Endpoint(), "x")
@@ -415,9 +390,7 @@ func TestAligned(t *testing.T) {
 		"compressed http": transport.Compressed(&transport.FastHTTP{}, byName(t, "s2"), 0),
 	} {
 		l, err := tr.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		served := make(chan error, 1)
 		go func() {
 			served <- l.Serve(func(req []byte, reply *transport.Reply) {
@@ -449,9 +422,7 @@ func TestAligned(t *testing.T) {
 func TestBroken(t *testing.T) {
 	f := &transport.FastHTTP{IdleTimeout: 50 * time.Millisecond}
 	l, err := f.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	took, held := make(chan func() bool, 1), make(chan struct{})
 	served := make(chan error, 1)
 	go func() {
@@ -479,9 +450,7 @@ func TestBroken(t *testing.T) {
 	}
 	dial := func() net.Conn {
 		c, err := net.Dial("tcp", l.Endpoint())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if ask(c, "first")() {
 			t.Error("an open connection is broken")
 		}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec"
 	"github.com/valyala/fasthttp"
@@ -53,9 +54,7 @@ func BenchmarkAgainstBare(b *testing.B) {
 				for i, call := range []func() error{bare, ours} {
 					for range 8 {
 						start := time.Now()
-						if err := call(); err != nil {
-							b.Fatal(err)
-						}
+						law.Check(b, call())
 						times[i] = append(times[i], time.Since(start))
 					}
 				}
@@ -179,9 +178,7 @@ func BenchmarkLarge(b *testing.B) {
 func answering(b *testing.B, t transport.Transport, down int) (endpoint string) {
 	b.Helper()
 	l, err := t.Listen("127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	answer := [][]byte{make([]byte, down)}
 	served := make(chan error, 1)
 	go func() {
@@ -201,9 +198,7 @@ func benchOurs(b *testing.B, endpoint string, up, down int) {
 
 func bench(b *testing.B, t transport.Transport, endpoint string, up, down int) {
 	l, err := t.Listen(endpoint)
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	answer := [][]byte{make([]byte, down)}
 	done := make(chan error)
 	go func() {
@@ -221,13 +216,9 @@ func bench(b *testing.B, t transport.Transport, endpoint string, up, down int) {
 	b.SetBytes(int64(max(up, down)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := t.Call(ctx, l.Endpoint(), req, check); err != nil {
-			b.Fatal(err)
-		}
+		law.Check(b, t.Call(ctx, l.Endpoint(), req, check))
 	}
-	if err := l.Close(ctx); err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, l.Close(ctx))
 	<-done
 }
 
@@ -236,9 +227,7 @@ func benchBare(b *testing.B, up, down int) {
 	b.SetBytes(int64(max(up, down)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := call(); err != nil {
-			b.Fatal(err)
-		}
+		law.Check(b, call())
 	}
 }
 
@@ -246,9 +235,7 @@ func benchBare(b *testing.B, up, down int) {
 func bareCaller(b *testing.B, up, down int) (call func() error) {
 	b.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	answer := make([]byte, down)
 	server := fasthttp.Server{
 		Handler:               func(ctx *fasthttp.RequestCtx) { ctx.Response.SetBodyRaw(answer) },

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -85,9 +86,7 @@ func TestEveryFieldActs(t *testing.T) {
 		},
 		"DialTimeout": func(t *testing.T) {
 			silent, err := net.Listen("tcp", "127.0.0.1:0") // which answers no handshake
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			defer silent.Close()
 			for limit, over := range map[time.Duration]bool{0: true, time.Millisecond: false} {
 				ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
@@ -102,9 +101,7 @@ func TestEveryFieldActs(t *testing.T) {
 			for limit, closed := range map[time.Duration]bool{0: false, 20 * time.Millisecond: true} {
 				endpoint, _ := start(t, &transport.FastHTTP{StallTimeout: limit}, "127.0.0.1:0")
 				conn, err := net.Dial("tcp", endpoint)
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				_ = conn.SetReadDeadline(time.Now().Add(map[bool]time.Duration{true: 20 * time.Second, false: 200 * time.Millisecond}[closed]))
 				if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) == closed {
 					t.Errorf("stalled for %v: %v", limit, err)
@@ -249,9 +246,7 @@ func strangers(t *testing.T, settings *transport.FastHTTP) {
 func dialled(t *testing.T, client *transport.FastHTTP) int64 {
 	t.Helper()
 	l, err := (&transport.FastHTTP{}).Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	arrived, leave, served := make(chan bool), make(chan bool), make(chan error, 1)
 	go func() { served <- l.Serve(func([]byte, *transport.Reply) { arrived <- true; <-leave }) }()
 	for range 2 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec"
 )
@@ -28,9 +29,7 @@ func FuzzEnvelope(f *testing.F) {
 	f.Add(rightSum([]byte(envelope(0, 2, 3, 1, 2, 3))))
 	for _, name := range codec.Names() {
 		c, err := codec.ByName(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		law.Check(f, err)
 		small := c.Encode(nil, make([]byte, 3000))
 		f.Add([]byte(envelope(c.ID(), c.ID(), 3000, small...)))
 		f.Add(rightSum([]byte(envelope(c.ID(), c.ID(), 3000, small...))))
@@ -40,9 +39,7 @@ func FuzzEnvelope(f *testing.F) {
 	inner := make(chan []byte, 1) // what the next answer will be
 	echo, _ := start(f, compressed, "echo:0")
 	l, err := net.Listen("raw:0")
-	if err != nil {
-		f.Fatal(err)
-	}
+	law.Check(f, err)
 	served := make(chan error, 1)
 	go func() {
 		served <- l.Serve(func(_ []byte, reply *transport.Reply) { reply.Parts = [][]byte{<-inner} })
@@ -93,9 +90,7 @@ func FuzzConnection(f *testing.F) {
 	}
 	tr := &transport.FastHTTP{MaxMessage: fuzzLimit, Logger: quietLogger()}
 	l, err := tr.Listen(socketNames(f)())
-	if err != nil {
-		f.Fatal(err)
-	}
+	law.Check(f, err)
 	served := make(chan error, 1)
 	go func() {
 		served <- l.Serve(func(req []byte, _ *transport.Reply) {
@@ -110,9 +105,7 @@ func FuzzConnection(f *testing.F) {
 	})
 	f.Fuzz(func(t *testing.T, say []byte) {
 		conn, err := net.Dial("unix", l.Endpoint()[len("unix:"):])
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer conn.Close()
 		_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
 		_, _ = conn.Write(say)
@@ -142,9 +135,7 @@ func FuzzAnswer(f *testing.F) {
 		f.Add([]byte(say))
 	}
 	ln, err := net.Listen("unix", filepath.Join(f.TempDir(), "s"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	law.Check(f, err)
 	f.Cleanup(func() { _ = ln.Close() })
 	client := &transport.FastHTTP{MaxMessage: fuzzLimit}
 	f.Fuzz(func(t *testing.T, say []byte) {

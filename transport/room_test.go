@@ -20,9 +20,7 @@ func holding(t *testing.T, tr *transport.FastHTTP) (endpoint string, arrived cha
 	arrived, release, most = make(chan int, 100), make(chan struct{}), new(atomic.Int64)
 	var held atomic.Int64
 	l, err := tr.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	go func() {
 		served <- l.Serve(func(req []byte, _ *transport.Reply) {
@@ -130,9 +128,7 @@ func TestBusy(t *testing.T) {
 func TestCloseEndsWaits(t *testing.T) {
 	server, client := &transport.FastHTTP{MaxInFlight: 5 * mb}, &transport.FastHTTP{}
 	l, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	arrived, release, served := make(chan struct{}, 2), make(chan struct{}), make(chan error, 1)
 	go func() {
 		served <- l.Serve(func([]byte, *transport.Reply) {
@@ -217,9 +213,7 @@ func TestDecodedBytesAreBounded(t *testing.T) {
 		net := &transport.Memory{MaxMessage: 10 * mb} // so the bound is 40 MB
 		z := transport.Compressed(net, byName(t, "s2"), 0).(metered)
 		l, err := z.Listen("server:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		release, served := make(chan struct{}), make(chan error, 1)
 		var inside atomic.Int32
 		go func() {

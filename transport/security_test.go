@@ -22,9 +22,7 @@ import (
 func start(t testing.TB, tr transport.Transport, endpoint string) (name string, calls *atomic.Int32) {
 	t.Helper()
 	l, err := tr.Listen(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	calls = new(atomic.Int32)
 	served := make(chan error, 1)
 	go func() {
@@ -190,9 +188,7 @@ func copyFile(t *testing.T, from, to string) {
 	if err == nil {
 		err = os.WriteFile(to, b, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 }
 
 // TestOwnTLS checks what is asked of a configuration of the user's own.
@@ -229,13 +225,9 @@ func caOnly(t *testing.T, dir string) string {
 
 func TestExpired(t *testing.T) {
 	ca, err := transport.NewCA(-time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	dir := t.TempDir()
-	if err := ca.WriteDir(dir, "10.0.0.7", "trainer.example"); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, ca.WriteDir(dir, "10.0.0.7", "trainer.example"))
 	var log lines
 	tr := &transport.FastHTTP{TLSDir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	endpoint, calls := start(t, tr, "127.0.0.1:0")
@@ -252,13 +244,9 @@ func TestExpired(t *testing.T) {
 
 func TestWriteDir(t *testing.T) {
 	ca, err := transport.NewCA(time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	dir := filepath.Join(t.TempDir(), "new", "dir")
-	if err := ca.WriteDir(dir, "10.0.0.7", "trainer.example"); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, ca.WriteDir(dir, "10.0.0.7", "trainer.example"))
 	leaf := tlsConfig(t, dir).Certificates[0].Leaf
 	for _, host := range []string{"10.0.0.7", "trainer.example", "localhost", "127.0.0.1", "::1"} {
 		if err := leaf.VerifyHostname(host); err != nil {
@@ -312,9 +300,7 @@ func TestFromEnv(t *testing.T) {
 func TestTokenWithALineBreak(t *testing.T) {
 	t.Setenv("FLEET_TOKEN", "secret\r\n")
 	f, err := transport.FromEnv()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	endpoint, _ := start(t, f, "127.0.0.1:0")
 	if got, err := ask(&transport.FastHTTP{Token: "secret"}, endpoint, "x"); err != nil || got != "x" {
 		t.Errorf("%q, %v", got, err)
@@ -353,9 +339,7 @@ func TestSocketFile(t *testing.T) {
 	path := strings.TrimPrefix(socketNames(t)(), "unix:")
 	tr := &transport.FastHTTP{}
 	dead, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	dead.SetUnlinkOnClose(false)
 	_ = dead.Close()
 	endpoint, _ := start(t, tr, "unix:"+path)
@@ -369,9 +353,7 @@ func TestSocketFile(t *testing.T) {
 		t.Error("a socket in use was taken over")
 	}
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, []byte("keep"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, []byte("keep"), 0o600))
 	if _, err := tr.Listen("unix:" + file); err == nil {
 		t.Error("a file was replaced by a socket")
 	}

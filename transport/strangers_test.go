@@ -64,9 +64,7 @@ func TestAnnouncedBytesTakeNoRoom(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for range 20 {
-		if err := <-send(client, ctx, endpoint, 5*mb); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, <-send(client, ctx, endpoint, 5*mb))
 	}
 	if s := server.Stats(); s.ServedWaited > 0 || s.Served != 20 {
 		t.Errorf("%+v", s)
@@ -84,9 +82,7 @@ func TestRefusedRequestsEndConnections(t *testing.T) {
 	}
 	for _, tr := range []transport.Transport{server, transport.Compressed(server, byName(t, "none"), 0)} {
 		l, err := tr.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		served := make(chan error, 1)
 		go func() { served <- l.Serve(stranger) }()
 		const cluster = "\r\nGofleet-Cluster: day\r\n\r\n"
@@ -182,9 +178,7 @@ func TestScreen(t *testing.T) {
 			tr, caller = transport.Compressed(server, byName(t, name), 0), transport.Compressed(client, byName(t, name), 0)
 		}
 		l, err := tr.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		served := make(chan error, 1)
 		go func() {
 			echo := func(req []byte, reply *transport.Reply) { reply.Parts = [][]byte{bytes.Clone(req)} }

@@ -59,13 +59,9 @@ var visitSchema = []dataset.CSVColumn{
 func passed(t *testing.T, f *Files) (*dataset.Table, error) {
 	t.Helper()
 	table, err := dataset.NewTable(f.Columns()...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	r, err := f.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer r.Close()
 	for i := 0; ; i++ {
 		before := table.Len()
@@ -131,9 +127,7 @@ func TestRowsByMany(t *testing.T) {
 		}
 	}
 	one, err := dataset.New(&Files{FS: files, Paths: []string{"shared"}, Schema: visitSchema, Threads: 1}).Shard(1, 3).Table(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	many, err := dataset.New(&Files{FS: files, Paths: []string{"shared"}, Schema: visitSchema}).Shard(1, 3).Table(t.Context())
 	if err != nil || !sameRows(one, many) {
 		t.Errorf("a share of %d rows, by one %d: %v", many.Len(), one.Len(), err)

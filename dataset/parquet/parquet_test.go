@@ -18,6 +18,7 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 type flight struct {
@@ -59,13 +60,9 @@ func written[T any](t testing.TB, rows []T, group int, options ...parquet.Writer
 	w := parquet.NewGenericWriter[T](&b, options...)
 	for part := range slices.Chunk(rows, group) {
 		_, err := w.Write(part)
-		if err := errors.Join(err, w.Flush()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, errors.Join(err, w.Flush()))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, w.Close())
 	return b.Bytes()
 }
 
@@ -89,9 +86,7 @@ func TestFiles(t *testing.T) {
 	d := dataset.New(&Files{FS: files, Paths: []string{"a", "none", "b"}, Schema: schema})
 	for name, d := range map[string]*dataset.Dataset{"streaming": d, "shard": d.Shard(1, 3)} {
 		table, err := d.Table(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		want, _ := dataset.NewTable(d.Columns()...)
 		for i, r := range rows {
 			if name == "shard" && i%3 != 1 {
@@ -116,9 +111,7 @@ func TestFiles(t *testing.T) {
 				row.Ints(6)[0] = dataset.HashID("flight", fmt.Sprint(r.Flight), 50)
 				return nil
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			place := fmt.Sprintf("a:%d", i+1)
 			if i >= 100 {
 				place = fmt.Sprintf("b:%d", i-99)
@@ -157,14 +150,10 @@ func TestScale(t *testing.T) {
 		fmt.Fprintf(&text, `{"distance":%v,"temp":%s,"late":%v,"pair":[%d,%d],"words":%s}`+"\n", r.Distance, temp, r.Late, r.Pair[0], r.Pair[1], words)
 	}
 	want, err := dataset.FromReader(strings.NewReader(text.String()), "lines", dataset.JSONLines{Schema: scaled}).Table(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	file := &Files{FS: fstest.MapFS{"f": {Data: written(t, rows, 20)}}, Paths: []string{"f"}, Schema: scaled}
 	got, err := dataset.New(file).Table(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for c := range scaled {
 		if !slices.Equal(got.Floats(c), want.Floats(c)) || got.Floats(c)[4] == 4 {
 			t.Errorf("%s: %v, want %v", scaled[c].Name, got.Floats(c), want.Floats(c))

@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // ofType is a file with a column x of a type, which the library may not write, and a row for each value.
@@ -31,21 +32,15 @@ func ofType(t *testing.T, physical parquet.Type, of format.SchemaElement, values
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, w.Close())
 	file := b.Bytes()
 	from := len(file) - 8 - int(binary.LittleEndian.Uint32(file[len(file)-8:]))
 	var footer format.FileMetaData
-	if err := thrift.Unmarshal(new(thrift.CompactProtocol), file[from:len(file)-8], &footer); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, thrift.Unmarshal(new(thrift.CompactProtocol), file[from:len(file)-8], &footer))
 	x := &footer.Schema[1]
 	x.LogicalType, x.ConvertedType, x.Scale, x.Precision = of.LogicalType, of.ConvertedType, of.Scale, of.Precision
 	changed, err := thrift.Marshal(new(thrift.CompactProtocol), &footer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	file = append(file[:from:from], changed...)
 	return append(binary.LittleEndian.AppendUint32(file, uint32(len(changed))), "PAR1"...)
 }

@@ -128,13 +128,9 @@ func TestAServerComesBackTwice(t *testing.T) {
 	t.Parallel()
 	network := &transport.Memory{ReadToken: token}
 	none, err := codec.ByName("none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	l, err := transport.Compressed(network, none, 0).Listen("server-0:1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	life := uint32(0)
 	transport.HandleReads(l, func(req []byte, reply *transport.Reply) {
 		var f wire.Frame
@@ -158,9 +154,7 @@ func TestAServerComesBackTwice(t *testing.T) {
 	go func() { served <- l.Serve(func([]byte, *transport.Reply) {}) }()
 	defer func() { _ = l.Close(context.Background()); <-served }()
 	r, err := reader.Open(t.Context(), reader.Options{Servers: []string{"server-0:1"}, Token: token, Transport: network})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var said []string
 	err = r.Each(t.Context(), "rows", func(p reader.Page) error {
 		said = append(said, fmt.Sprint(p.IDs, p.W, p.Again))
@@ -369,9 +363,7 @@ func TestWhatReadersMayAsk(t *testing.T) {
 	t.Parallel()
 	cluster, options := readable(1, 1)
 	none, err := codec.ByName("none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	outside := transport.Compressed(options.Transport.(transport.Readable).Reader(token), none, 0)
 	inside := transport.Compressed(options.Transport, none, 0)
 	cluster.Run(t, counters(strategy.Async(), func(ctx context.Context, c *trial.Counter) error {

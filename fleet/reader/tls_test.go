@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/reader"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -20,20 +21,14 @@ import (
 func TestByTLS(t *testing.T) {
 	// Serial: it sets variables of the environment.
 	ca, err := transport.NewCA(time.Hour)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	dir, outside := filepath.Join(t.TempDir(), "tls"), t.TempDir()
-	if err := ca.WriteDir(dir); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, ca.WriteDir(dir))
 	pem, err := os.ReadFile(filepath.Join(dir, "ca.pem"))
 	if err == nil {
 		err = os.WriteFile(filepath.Join(outside, "ca.pem"), pem, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	cluster := trial.Cluster(2, 1)
 	cluster.Endpoints = porttest.Free(t, 2)
 	cluster.Options.Transport = &transport.FastHTTP{TLSDir: dir, Token: "secret", ReadToken: token}

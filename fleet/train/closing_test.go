@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -57,9 +58,7 @@ func TestLastLinesShowARowThatScores(t *testing.T) {
 			t.Fatalf("%s: the job said\n%s", name, said)
 		}
 		s, err := serve.OpenScorer(filepath.Join(dir, "model"), serve.ScorerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if scores, err := s.ScoreJSON(t.Context(), []byte(told[1])); err != nil || len(scores.Values[0]) != 1 {
 			t.Errorf("%s: of %s scores are %v, %v", name, told[1], scores, err)
 		}
@@ -92,15 +91,11 @@ type ownLines struct{ dataset.CSV }
 // it; of one whose lines only the program reads, rows are asked for as JSON.
 func TestServeHintForCustomModels(t *testing.T) {
 	t.Parallel()
-	if err := errors.Join(nn.RegisterOp[doubled]("closing doubled"), dataset.RegisterFormat[ownLines]("closing lines")); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, errors.Join(nn.RegisterOp[doubled]("closing doubled"), dataset.RegisterFormat[ownLines]("closing lines")))
 	for _, c := range []struct{ op, format bool }{{false, false}, {true, false}, {false, true}} {
 		dir := t.TempDir()
 		rows := filepath.Join(dir, "rows.csv")
-		if err := os.WriteFile(rows, []byte("x,y\n"+strings.Repeat("1,1\n-1,0\n", 40)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(rows, []byte("x,y\n"+strings.Repeat("1,1\n-1,0\n", 40)), 0o600))
 		_, said := play(t, 0, 1, func() train.Job {
 			g := nn.NewGraph(1)
 			x := g.Input("x", 1)

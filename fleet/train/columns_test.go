@@ -112,9 +112,7 @@ func (p program) run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var said bytes.Buffer
 	o, err := parsed(append([]string{"-epochs=2", "-batch=16", "-mode="}, args...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	o.predictions = &said
 	err = start(&o, nil, func() (Job, error) {
 		j := p.job(o)
@@ -151,9 +149,7 @@ func rowsIn(t *testing.T) (dir string) {
 	for i := range 200 {
 		text += fmt.Sprintf("%d,%d,c%d,2026-01-%02d %02d:30,w%d|v%d,%s,%d\n", 20+i%50, i*7%900, i%9, i%12+1, i%12+1, i%5, i%4, []string{"no", "yes"}[i%50/25], i)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(filepath.Join(dir, "rows.csv"), []byte(text), 0o600))
 	return dir
 }
 
@@ -178,9 +174,7 @@ func TestOtherColumns(t *testing.T) {
 		}
 	}
 	labelless := filepath.Join(dir, "labelless.csv")
-	if err := os.WriteFile(labelless, []byte("amount,at,city,words,age\n7,2026-01-01 10:30,c1,w1|v2,33\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(labelless, []byte("amount,at,city,words,age\n7,2026-01-01 10:30,c1,w1|v2,33\n"), 0o600))
 	var predicted string
 	for name, c := range otherColumns {
 		f := stays()
@@ -229,9 +223,7 @@ func (ownRows) NewParser() (dataset.Parser, error) { return nil, errors.New("no 
 // TestOtherFormats: -load compares what can be known of each type of format, and passes over what can't.
 func TestOtherFormats(t *testing.T) {
 	t.Parallel()
-	if err := dataset.RegisterFormat[ownRows]("columns_test own rows"); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, dataset.RegisterFormat[ownRows]("columns_test own rows"))
 	label := dataset.SlotColumn{Column: dataset.Floats("label"), Slots: []string{"click"}}
 	slots := func(names ...string) []dataset.SlotColumn {
 		return []dataset.SlotColumn{{Column: dataset.Floats("x", 2), Slots: names}, label}
@@ -275,9 +267,7 @@ func TestOtherFormats(t *testing.T) {
 // overColumns makes a job of rows in memory that have the columns of its format.
 func overColumns(t *testing.T, j *Job) {
 	columns, err := j.Files.Format.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	const n = 20
 	g := nn.NewGraph(1)
 	var in []*nn.Node
@@ -462,9 +452,7 @@ func TestLongFormats(t *testing.T) {
 	}
 	for epochs := 1; epochs <= 2; epochs++ {
 		at, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		j := program{dir: rowsIn(t), format: f}.job(Options{Epochs: epochs, Batch: 16, Checkpoint: dir})
 		j.Stdout = io.Discard
 		j.Data = Files{Format: stays(), Paths: j.Files.Paths}.Load

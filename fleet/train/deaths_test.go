@@ -20,6 +20,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
@@ -333,21 +334,15 @@ func (d mortal) play(dir string) *operator {
 func (d mortal) counts(t *testing.T, dir string) (all []float64) {
 	t.Helper()
 	f, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
 	j := d.job(t.TempDir(), nil)
 	opt, err := f.DistributedOptimizer(j.Rule, strategy.Sync())
 	err = errors.Join(err, opt.Minimize(j.Loss), f.Restore(t.Context(), dir, fleet.RestoreOptions{}), f.InitWorker(t.Context()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	all = make([]float64, d.Rows)
 	for row, err := range f.Rows(t.Context(), "ledger") {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		all[row.ID] = float64(row.W[0])
 	}
 	return all

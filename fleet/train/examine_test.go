@@ -53,9 +53,7 @@ func examined(t *testing.T, dir string, args ...string) (string, error) {
 	t.Helper()
 	var said bytes.Buffer
 	o, err := parsed(append(args, "-out="+filepath.Join(dir, "out"), "-epochs=4", "-batch=64")...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	err = start(&o, nil, func() (Job, error) {
 		g := nn.NewGraph(1)
 		late := g.Input("late", 1)
@@ -89,9 +87,7 @@ func TestExamination(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	any := func(string) bool { return true }
@@ -101,14 +97,10 @@ func TestExamination(t *testing.T) {
 	}
 	test := write("test.csv", flights(1500, any))
 	said, err := examined(t, dir, "-eval="+test, "-by=carrier", "-importance")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, carrier := range []string{"c00", "c01", "c07"} {
 		only, err := examined(t, dir, "-eval="+write(carrier+".csv", flights(1500, func(c string) bool { return c == carrier })))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		w := fields(t, said, carrier)
 		if want := fmt.Sprintf("%s rows, loss %s, auc %s", w[1], w[2], w[3]); !strings.Contains(only, ": "+want+"\nalways 0.") {
 			t.Errorf("of the carrier's file -eval says\n%s, of its rows %q", only, want)
@@ -157,9 +149,7 @@ func TestFieldsAndColumnsOfOneName(t *testing.T) {
 	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("numbers", 2), Fields: []string{"x", "noise"}},
 		{Column: dataset.Floats("x"), Fields: []string{"y"}}, {Column: dataset.Floats("late")}}}
 	columns, err := format.Columns()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	g := nn.NewGraph(1)
 	pred := nn.Linear(nn.Concat(g.Input("numbers", 2), g.Input("x", 1)), 1, nn.LinearOptions{})
 	x := Examination{Loss: nn.Mean(nn.SquareError(pred, g.Input("late", 1))), Format: format}
@@ -182,9 +172,7 @@ func TestExaminationOfColumns(t *testing.T) {
 		}
 		fmt.Fprintf(&text, "late:%d hour:%d%s other:5\n", i%2, i%4, words)
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	g := nn.NewGraph(1)
 	late := g.Input("late", 1)
 	word := nn.EmbeddingPool(g.Slot("word"), nn.PoolSum, nn.EmbeddingOptions{Height: 10, Dim: 1})
@@ -193,9 +181,7 @@ func TestExaminationOfColumns(t *testing.T) {
 	x := Examination{Loss: loss, Paths: []string{path}, By: "hour", Importance: true, Format: dataset.SlotText{Slots: []dataset.SlotColumn{
 		{Column: dataset.Floats("late", 1)}, {Column: dataset.Ints("hour", 1)}, {Column: dataset.Varying(dataset.Ints("word"))}, {Column: dataset.Varying(dataset.Ints("other"))}}}}
 	v, err := x.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if len(v.Parts) != 4 || v.Parts[3].Name != "3" || v.Parts[3].Rows != 100 || v.Parts[0].Values[0] == v.Parts[1].Values[0] {
 		t.Errorf("parts are %v", v.Parts)
 	}
@@ -246,9 +232,7 @@ func TestImportanceOfDerivedFields(t *testing.T) {
 				fmt.Fprintf(&text, `{"row":%s,"d":%s,"a":%q,"at":%q,"y":%s}`+"\n", row[0], row[1], row[2], row[3], row[4])
 			}
 			path := filepath.Join(t.TempDir(), name)
-			if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, os.WriteFile(path, []byte(text.String()), 0o600))
 			return path
 		}
 		g := nn.NewGraph(1)
@@ -256,17 +240,11 @@ func TestImportanceOfDerivedFields(t *testing.T) {
 		pred := nn.Linear(nn.Concat(g.Input("x", 1), ids, g.Input("hour", 1)), 1, nn.LinearOptions{})
 		x := Examination{Loss: nn.Mean(nn.SquareError(pred, g.Input("y", 1))), Format: format, Paths: []string{write(rows)}, Importance: true, Seed: 5}
 		v, err := x.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		loaded, _, err := Files{Format: format, Paths: x.Paths, HeldOut: -1}.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		batch, err := loaded.Shuffle(5).Take(n).Batch(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		shuffled := []string{"C", "a", "at", "d"} // C as a whole
 		for i, field := range shuffled[1:] {
 			order := rand.New(rand.NewPCG(5, uint64(i+1))).Perm(n)
@@ -278,9 +256,7 @@ func TestImportanceOfDerivedFields(t *testing.T) {
 				again[r][at] = others[at]
 			}
 			by, err := Examination{Loss: x.Loss, Format: format, Paths: []string{write(again)}}.Run(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			at := slices.IndexFunc(v.Fields, func(p verdict.Part) bool { return p.Name == field })
 			want := by.Values[0] - v.Values[0]
 			if at < 0 || math.Abs(v.Fields[at].Values[0]-want) > 1e-6 || want == 0 {
@@ -309,9 +285,7 @@ func TestWhatNamesMean(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&text, "%d,u%d,\x1b[2J\x9b%d\n", i, i%3, i%2)
 	}
-	if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	format := dataset.CSV{Derived: []dataset.Derived{{Name: "far", From: []string{"d"}, Buckets: []float64{15}}, {Name: "user", From: []string{"user", "far"}}},
 		Schema: []dataset.CSVColumn{{Column: dataset.Floats("x"), Fields: []string{"d"}}, {Column: dataset.Ints("bucket"), Fields: []string{"far"}},
 			{Column: dataset.Ints("who"), Fields: []string{"user"}, Hash: 1 << 20}, {Column: dataset.Floats("d"), Fields: []string{"far"}}}}

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn/serve"
 )
 
@@ -25,17 +26,11 @@ func TestFiles(t *testing.T) {
 		"full/sub/d": "x:4\n", "hidden/.c": "x:5\n", "empty": "", "bad": "y\n", "one": "x:7\n",
 		"noted/README.md": "# Rows", "noted/README": "rows", "noted/about.MD": "?", "noted/_SUCCESS": "?", "noted/part-0": "x:1\n"} {
 		file := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		law.Check(t, os.WriteFile(file, []byte(text), 0o600))
 	}
 	for link, to := range map[string]string{"links/dir": "noted", "links/file": "one", "links/.hidden": "full", "loop/x/back": "loop"} {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, link)), 0o700))
 		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, link)); err != nil {
 			t.Skip("links can't be made here: ", err)
 		}
@@ -103,20 +98,14 @@ func TestTestRowsThatAreTrainedOn(t *testing.T) {
 	file, format := coins(t, 10)
 	other, _ := coins(t, 10)
 	link := filepath.Join(filepath.Dir(file), "link.csv")
-	if err := os.Symlink(file, link); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Symlink(file, link))
 	var log bytes.Buffer
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	relative, err := filepath.Rel(here, file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for test, warns := range map[string]int{file: 1, relative: 1, link: 1, filepath.Dir(file): 1, other: 0} {
 		log.Reset()
 		if _, _, err := (train.Files{Format: format, Paths: []string{file}, Test: []string{test}}).Load(t.Context()); err != nil {
@@ -134,9 +123,7 @@ func TestTestRowsThatAreTheTrainingRows(t *testing.T) {
 	// Serial: it takes over the process's log.
 	dir, text := t.TempDir(), "x,y\n"+strings.Repeat("0.5,1\n-0.5,0\n-0.7,0\n", 20)
 	file, copied := filepath.Join(dir, "rows.csv"), filepath.Join(dir, "copied.csv")
-	if err := errors.Join(os.WriteFile(file, []byte(text), 0o600), os.WriteFile(copied, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, errors.Join(os.WriteFile(file, []byte(text), 0o600), os.WriteFile(copied, []byte(text), 0o600)))
 	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y")}}}
 	rows := points(40)
 	both := func(rows, test *dataset.Dataset) func(context.Context) (_, _ *dataset.Dataset, err error) {
@@ -174,9 +161,7 @@ func TestAModelCarriesItsFormat(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "rows.csv")
-	if err := os.WriteFile(file, []byte("y,x\n"+strings.Repeat("1,0.5\n0,-0.5\n", 300)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, []byte("y,x\n"+strings.Repeat("1,0.5\n0,-0.5\n", 300)), 0o600))
 	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Floats("x")}, {Column: dataset.Floats("y")}}}
 	results, _ := play(t, 1, 2, func() train.Job {
 		j := job(train.Options{Mode: "sync", Batch: 8, Out: dir})
@@ -187,9 +172,7 @@ func TestAModelCarriesItsFormat(t *testing.T) {
 		t.Errorf("test AUC %v", auc)
 	}
 	s, err := serve.OpenScorer(filepath.Join(dir, "model"), serve.ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	scores, err := s.ScoreLines(context.Background(), []byte("x\n0.5\n-0.5\n"))
 	if err != nil || len(scores.Values[0]) != 2 || scores.Values[0][0] < 0.6 || scores.Values[0][1] > 0.4 {
 		t.Errorf("scores are %v, error %v", scores, err)
@@ -201,21 +184,13 @@ func TestAModelCarriesItsFormat(t *testing.T) {
 func agree(t *testing.T, model string, scores serve.Scores) {
 	t.Helper()
 	m, err := serve.Load(model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	file := filepath.Join(t.TempDir(), "tomorrow.csv")
-	if err := os.WriteFile(file, []byte("x\n0.5\n-0.5\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, []byte("x\n0.5\n-0.5\n"), 0o600))
 	rows, err := m.Rows(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	f, err := fleet.Init(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var got strings.Builder
 	_, err = train.Predict(t.Context(), f, rows, &got, m.Outputs...)
 	if want := fmt.Sprintf("%v\n%v\n", scores.Values[0][0], scores.Values[0][1]); err != nil || !strings.HasSuffix(got.String(), "\n"+want) {

@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -88,22 +89,16 @@ func TestAWorkerComesLate(t *testing.T) {
 	dir, fleetrun := t.TempDir(), builtFleetrun(t)
 	for _, worker := range trial.Some(t, []string{"0", "1"}) {
 		at := filepath.Join(dir, worker)
-		if err := os.Mkdir(at, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.Mkdir(at, 0o700))
 		said := run(t, at, "env", victim+"="+worker, fleetrun, "--server_num=1", "--worker_num=3", "--restart_workers=1", os.Args[0])
 		if _, err := os.Stat(filepath.Join(at, "killed")); err != nil || worker == "0" && !strings.Contains(said, "goes on after epoch 1/4") {
 			t.Errorf("worker %s was not killed, or did not go on: %v\n%s", worker, err, said)
 		}
 		file, err := os.Open(filepath.Join(at, "out", "history.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer file.Close()
 		rows, err := csv.NewReader(file).ReadAll()
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		t.Log(rows)
 		board := readRun(t, filepath.Join(at, "board", "train"))
 		if n := len(board.scalars["epoch"]); n != len(rows)-1 {

@@ -22,6 +22,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -39,9 +40,7 @@ func parsed(args ...string) (Options, error) {
 func TestFlags(t *testing.T) {
 	t.Parallel()
 	o, err := parsed("-mode=sync", "-codec=zstd", "-placement=HashName", `-strategy={"worker_timeout": "50s"}`, "-lr=0.5", "-epochs=3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	s, err := o.Strategy()
 	if err != nil || s.Mode != strategy.ModeSync || s.Codec != "zstd" || s.Placement != "HashName" || s.WorkerTimeout.String() != "50s" {
 		t.Errorf("the strategy is %v, error %v", s, err)
@@ -174,9 +173,7 @@ func TestRestsGrow(t *testing.T) {
 func learn(t *testing.T, args ...string) (l learnt) {
 	t.Helper()
 	o, err := parsed(args...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if l.strategy, err = o.Strategy(); err != nil {
 		t.Fatal(err)
 	}
@@ -328,9 +325,7 @@ func TestCheckFlag(t *testing.T) {
 		var said bytes.Buffer
 		dir := t.TempDir()
 		o, err := parsed("-check", "-out="+dir, "-checkpoint="+dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		err = start(&o, nil, func() (Job, error) {
 			g := nn.NewGraph(1)
 			rows := dataset.FromColumns(dataset.FloatValues("x", []float32{0, 1, 2}, 1), dataset.FloatValues("y", []float32{0, label, 0}, 1))
@@ -356,9 +351,7 @@ func TestNoCheckFlag(t *testing.T) {
 		var log bytes.Buffer
 		slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 		o, err := parsed(flag, "-mode=sync")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		err = start(&o, nil, func() (Job, error) {
 			g := nn.NewGraph(1)
 			rows := dataset.FromColumns(dataset.FloatValues("x", []float32{1, 1, 1}, 1), dataset.FloatValues("y", []float32{0, 1, 0}, 1))

@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
@@ -24,13 +25,9 @@ import (
 func table(t *testing.T, file string) (header string, columns map[string][]float64) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	columns = map[string][]float64{}
 	for _, row := range rows[1:] {
 		for i, field := range row {
@@ -110,14 +107,10 @@ func TestPaceInHistory(t *testing.T) {
 				}
 			}
 			text, err := os.ReadFile(o.LogJSON)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 				var got map[string]float64
-				if err := json.Unmarshal([]byte(line), &got); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, json.Unmarshal([]byte(line), &got))
 				for key, column := range map[string]string{"epoch": "epoch", "examples": "examples", "train_loss": "train loss", "test_AUC": "test AUC",
 					"seconds": "seconds", "examples_per_second": "examples/s", "gradient_norm": "gradient norm"} {
 					if v, there := got[key]; !there || v != all[column][i] {
@@ -171,9 +164,7 @@ func TestHistoryWithoutPaces(t *testing.T) {
 		if err == nil && gone {
 			err = os.Remove(file)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		all := run(3)
 		for _, column := range []string{"seconds", "examples/s", "learning rate", "gradient norm"} {
 			if v := all[column]; len(v) != 3 || !math.IsNaN(v[0]) || !math.IsNaN(v[1]) || !(v[2] > 0) {
@@ -200,9 +191,7 @@ func TestHistoryJSONIsJSON(t *testing.T) {
 		return j
 	})
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for line := range bytes.Lines(text) {
 		var got map[string]float64
 		if err := json.Unmarshal(line, &got); err != nil {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 )
 
@@ -50,9 +51,7 @@ func (l look) trains(roles int) bool {
 func ask(t *testing.T, url, token string) (l look, status int, body []byte) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/job.json", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
@@ -98,9 +97,7 @@ func launch(t *testing.T, dir string, c *exec.Cmd, env ...string) (*exec.Cmd, *t
 	out := new(trial.Log)
 	c.Dir, c.Stdout, c.Stderr = dir, out, out
 	c.Env = append(os.Environ(), env...)
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, c.Start())
 	t.Cleanup(func() {
 		_ = c.Process.Kill()
 		_ = c.Wait()
@@ -161,9 +158,7 @@ func TestAPageOfProcesses(t *testing.T) {
 		t.Errorf("the token is shown: %s", body)
 	}
 	signal := func(c *exec.Cmd, s syscall.Signal) {
-		if err := c.Process.Signal(s); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, c.Process.Signal(s))
 	}
 	signal(second, syscall.SIGSTOP)
 	until(t, url, token, "the worker that stands still", func(l look) bool {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/nn/serve"
 )
@@ -91,9 +92,7 @@ func TestNewProgramRuns(t *testing.T) {
 		t.Errorf("fleetrun new said\n%s", said)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, "begun/main.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	program := build(t, t.TempDir(), "begun", string(text))
 	if said := run(t, dir, program, "-check", "-data="+data); !strings.Contains(said, "\n1. rows come in the order of field \"departs\"") || strings.Contains(said, "\n2. ") {
 		t.Errorf("-check said\n%s", said)
@@ -111,9 +110,7 @@ func TestNewProgramRuns(t *testing.T) {
 // readmesProgram is the whole program in the README.
 func readmesProgram(t *testing.T) string {
 	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	_, program, found := strings.Cut(string(text), "```go\npackage main\n")
 	program, _, ends := strings.Cut(program, "```")
 	if !found || !ends {
@@ -126,18 +123,12 @@ func readmesProgram(t *testing.T) string {
 func build(t *testing.T, dir, name, code string) (binary string) {
 	t.Helper()
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	source, overlay, binary := filepath.Join(dir, name+".go"), filepath.Join(dir, name+".json"), filepath.Join(dir, name)
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(root, "examples", name, "main.go"): source}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for file, data := range map[string]string{source: code, overlay: string(replace)} {
-		if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(file, []byte(data), 0o600))
 	}
 	run(t, root, "go", "build", noSymbols, "-overlay", overlay, "-o", binary, "./examples/"+name)
 	return binary
@@ -186,9 +177,7 @@ func writeFlights(t *testing.T, file string) {
 		fmt.Fprintf(&text, "%d,%s,JFK,LAX,%d,%d,N%d,%s\n", late, carrier, 200+i*7%3000, i%24, i,
 			time.Date(2024, 1, 1, i, 0, 0, 0, time.UTC).Format(time.DateTime))
 	}
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, []byte(text.String()), 0o600))
 }
 
 // asksAsToldTo does what the last lines of a job say: it serves the model, and asks for scores of the first row.
@@ -200,17 +189,13 @@ func asksAsToldTo(t *testing.T, dir, said string) {
 		t.Fatalf("the job said\n%s", said)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, told[3]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	serve, address := filepath.Join(t.TempDir(), "serve"), porttest.Free(t, 1)[0]
 	run(t, "../..", "go", "build", noSymbols, "-o", serve, "."+told[1])
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	cmd := exec.CommandContext(ctx, serve, "-addr="+address, "-model="+told[2])
 	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, cmd.Start())
 	defer cmd.Wait()
 	defer cancel()
 	first := strings.Join(strings.SplitAfterN(string(data), "\n", 3)[:2], "")
@@ -219,9 +204,7 @@ func asksAsToldTo(t *testing.T, dir, said string) {
 		if err != nil && ctx.Err() == nil {                                                                                // it does not listen yet
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer answer.Body.Close()
 		text, err := io.ReadAll(answer.Body)
 		if err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(text), `"scores":{`) {
@@ -238,9 +221,7 @@ func served(t *testing.T, dir, program, lines string) (scores []float32) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	cmd := exec.CommandContext(ctx, program, "-serve="+address)
 	cmd.Dir = dir
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, cmd.Start())
 	defer cmd.Wait()
 	defer cancel()
 	for {
@@ -248,16 +229,12 @@ func served(t *testing.T, dir, program, lines string) (scores []float32) {
 		if err != nil && ctx.Err() == nil { // it does not listen yet
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer answer.Body.Close()
 		if answer.StatusCode == http.StatusBadRequest {
 			return nil
 		}
-		if err := json.NewDecoder(answer.Body).Decode(&scores); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, json.NewDecoder(answer.Body).Decode(&scores))
 		return scores
 	}
 }

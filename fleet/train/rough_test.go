@@ -23,6 +23,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -33,9 +34,7 @@ func TestCheckpointsThatCantBeWritten(t *testing.T) {
 	// Serial: it takes over the process's log.
 	trial.Slow(t)
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, nil, 0o600))
 	for _, o := range []train.Options{{Checkpoint: file + "/checkpoints"}, {Out: file + "/out"}, {LogJSON: file + "/log.json"}} {
 		begun := false
 		err := fails(t, func() train.Job {
@@ -130,23 +129,17 @@ func TestSignalsAreStatuses(t *testing.T) {
 				cmd.Env = slices.Concat(os.Environ(), []string{victim + "=none", signalled + "=1", "FLEET_PROGRESS=plain"}, role)
 				if i == 0 {
 					out, err := cmd.StdoutPipe()
-					if err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, err)
 					trains = out
 				}
-				if err := cmd.Start(); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, cmd.Start())
 				defer cmd.Wait()
 				defer cmd.Process.Kill()
 				all = append(all, cmd)
 			}
 			if strings.Contains(c.name, "no rows") {
 				writer, err := os.OpenFile(filepath.Join(dir, "pipe"), os.O_WRONLY, 0) // once it is opened for reading
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				defer writer.Close()
 			} else {
 				trains.Read(make([]byte, 1))
@@ -180,14 +173,10 @@ func TestWaitInVainEndsWithRestartStatus(t *testing.T) {
 			"FLEET_LOG=json", "FLEET_WORKERS=2", "FLEET_ROLE="+name, "FLEET_INDEX="+index)
 		if i == 0 {
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			trains = out
 		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, cmd.Start())
 		defer cmd.Wait()
 		defer cmd.Process.Kill()
 		all = append(all, cmd)
@@ -219,9 +208,7 @@ func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
 	}
 	var said [2]bytes.Buffer
 	server, worker := play("server", &said[0], "-checkpoint=ck"), play("worker", &said[1], "-checkpoint=ck")
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, server.Start())
 	defer server.Process.Kill()
 	if err := errors.Join(worker.Run(), server.Wait()); err != nil {
 		t.Fatalf("%v\n%s%s", err, said[0].String(), said[1].String())
@@ -244,18 +231,14 @@ func TestAWorkerBehindTheEndOfItsJob(t *testing.T) {
 func TestSignalsEndAMeeting(t *testing.T) {
 	t.Parallel()
 	first, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer first.Close()
 	host, port, _ := net.SplitHostPort(first.Addr().String())
 	var said bytes.Buffer
 	cmd := exec.Command(os.Args[0])
 	cmd.Dir, cmd.Stderr = t.TempDir(), &said
 	cmd.Env = append(os.Environ(), victim+"=none", signalled+"=1", "RANK=1", "WORLD_SIZE=2", "MASTER_ADDR="+host, "MASTER_PORT="+port)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, cmd.Start())
 	defer cmd.Process.Kill()
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
@@ -266,9 +249,7 @@ func TestSignalsEndAMeeting(t *testing.T) {
 	}()
 	select {
 	case err := <-met:
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 	case err := <-ended:
 		t.Fatalf("it ended before it met anybody: %v:\n%s", err, said.String())
 	}
@@ -321,9 +302,7 @@ func TestAFileThatIsNamedTwice(t *testing.T) {
 	dir := t.TempDir()
 	one, two, link := filepath.Join(dir, "one"), filepath.Join(dir, "two"), filepath.Join(t.TempDir(), "link")
 	err := errors.Join(os.WriteFile(one, []byte("x\n1\n2\n"), 0o600), os.WriteFile(two, []byte("x\n3\n"), 0o600), os.Symlink(one, link))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	format := dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Ints("x")}}}
 	for _, c := range []struct {
 		paths, test []string

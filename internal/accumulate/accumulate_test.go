@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -131,19 +132,13 @@ func TestFlush(t *testing.T) {
 	flushed(1)
 	flushed(1)
 	th.train(1, 1, 0, 2)
-	if err := th.s.Begin(ctx, &optimizer.Step{Eval: true}); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, th.s.Begin(ctx, &optimizer.Step{Eval: true}))
 	flushed(1)
-	if err := th.s.End(ctx, &optimizer.Step{Eval: true}); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, th.s.End(ctx, &optimizer.Step{Eval: true}))
 	if err := th.s.Close(ctx); err != nil || len(th.r.steps) != 2 || !th.s.Over() {
 		t.Errorf("after Close %d pushes, error %v", len(th.r.steps), err)
 	}
-	if err := th.s.sum.Add(&optimizer.Step{Samples: 1}); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, th.s.sum.Add(&optimizer.Step{Samples: 1}))
 	flushed(2)
 
 	th = newThread(t, strategy.GradientMerge{KSteps: 3})
@@ -201,9 +196,7 @@ func TestAFlushWaitsForNoStep(t *testing.T) {
 				close(done)
 			}()
 			synctest.Wait()
-			if err := th.s.Flush(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, th.s.Flush(t.Context()))
 			close(other)
 			<-done
 			if len(th.r.g) != 1 || th.r.g[0] != 4 {
@@ -262,9 +255,7 @@ func TestFrozenValuesBehindALostPush(t *testing.T) {
 		th.train(1, 1, 0, 1)
 		th.s.params[1].W[0] = 1 // as an executor does, behind a step
 		st := &optimizer.Step{Samples: 1}
-		if err := th.s.Begin(t.Context(), st); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, th.s.Begin(t.Context(), st))
 		th.r.pushing = context.Canceled
 		if err := push(th, st); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", name, err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/collective"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -210,9 +211,7 @@ func TestJoinSaysWhoIsMissing(t *testing.T) {
 		c := onMemory(t, 2)
 		c.StartTimeout, c.Logger = 8*time.Second, slog.New(slog.NewTextHandler(&log, nil))
 		g, err := collective.New(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		says(t, g.Join(t.Context()), collective.ErrDead, "rank 1")
 		if err := g.Close(t.Context(), nil); err != nil {
 			t.Error(err)
@@ -233,9 +232,7 @@ func TestJoinNamesWhoIsMissing(t *testing.T) {
 		own := c
 		own.Rank = r
 		g, err := collective.New(t.Context(), own)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer g.Close(t.Context(), nil)
 		groups[r] = g
 	}
@@ -313,9 +310,7 @@ func TestMisuse(t *testing.T) {
 		t.Error("rank 2 of 2 was accepted")
 	}
 	g, err := collective.New(t.Context(), onMemory(t, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := g.Barrier(ctx); err == nil || !strings.Contains(err.Error(), "call Join first") {
 		t.Errorf("a barrier before Join: %v", err)
 	}
@@ -343,9 +338,7 @@ func FuzzMessages(f *testing.F) {
 		c := onMemory(t, 2)
 		c.Rank = 1
 		g, err := collective.New(t.Context(), c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer g.Close(t.Context(), nil)
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond) // a part waits for its collective
 		defer cancel()

@@ -87,9 +87,7 @@ func TestStreamsGoOn(t *testing.T) {
 			return storetest.Fault{Hang: n < 5}
 		})
 		s, err := OpenStream(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		got, err := io.ReadAll(s)
 		if err != nil || !bytes.Equal(got, want) || opened.Load() < 4 {
 			t.Errorf("%d bytes of %d, the same %t, error %v, %d requests", len(got), len(want), bytes.Equal(got, want), err, opened.Load())
@@ -166,9 +164,7 @@ func TestSealedInAStore(t *testing.T) {
 	m.Set("test/f", want, time.Now())
 	seal := Sealed{Bytes: int64(len(want)), Sum: SumOf(want), In: "the record"}
 	f, err := seal.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
 	before := m.Requests()
 	for at := 0; at < len(want); at += 100_003 {
@@ -200,9 +196,7 @@ func TestStoresThatReadFromTheStart(t *testing.T) {
 		want := numbers(5 << 20)
 		m.Set("test/f", want, time.Now())
 		f, err := Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer f.Close()
 		before := m.Requests()
 		for _, at := range []int64{4 << 20, 0, 100, 1 << 20} {
@@ -248,9 +242,7 @@ func TestBlocks(t *testing.T) {
 	want := numbers(9<<20 + 12345)
 	m.Set("test/f", want, time.Now())
 	f, err := Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
 	before := m.Requests()
 	if n, err := f.ReadAt(nil, 5<<20); n != 0 || err != nil || m.Requests() != before { // as of an *os.File
@@ -295,9 +287,7 @@ func TestReadersWaitForTheirBlocksAlone(t *testing.T) {
 	want := numbers(2 * readers * blockBytes)
 	m.Set("test/f", want, time.Now())
 	f, err := Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
 	read := func(reader int) error {
 		at, b := int64(2*(reader%readers)+1)*blockBytes+7, make([]byte, 1000)

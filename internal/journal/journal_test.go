@@ -20,9 +20,7 @@ import (
 func open(t *testing.T, dir string, durable bool) *Journal {
 	t.Helper()
 	j, err := Open(Options{Dir: dir, Name: "j", Durable: durable})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(j.Close)
 	return j
 }
@@ -32,14 +30,10 @@ func written(t *testing.T, dir string, durable bool) (all []string) {
 	t.Helper()
 	j := open(t, dir, durable)
 	for s := range 2 {
-		if err := j.Next(fmt.Appendf(nil, "head %d", s)); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, j.Next(fmt.Appendf(nil, "head %d", s)))
 		for i, size := range []int{0, 1, 100, 5000} {
 			parts := [][]byte{bytes.Repeat([]byte{byte(i)}, size), []byte("end")}
-			if err := errors.Join(j.Append(Kind(i+1), parts...), j.Durable()); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, errors.Join(j.Append(Kind(i+1), parts...), j.Durable()))
 			all = append(all, fmt.Sprintf("%d %x", i+1, bytes.Join(parts, nil)))
 		}
 	}
@@ -74,9 +68,7 @@ func TestPlay(t *testing.T) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("%v: %d records, want %d", err, len(got), len(want))
 		}
-		if err := errors.Join(j.Append(9, []byte("more")), j.Next(nil), j.Append(9), j.Forget(2)); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, errors.Join(j.Append(9, []byte("more")), j.Next(nil), j.Append(9), j.Forget(2)))
 		j.Close()
 		j = open(t, dir, durable)
 		got, err = played(j)
@@ -106,29 +98,21 @@ func TestTornAnywhere(t *testing.T) {
 	want := written(t, dir, false)
 	first, path := filepath.Join(dir, "j.000001"), filepath.Join(dir, "j.000002")
 	before, err := os.ReadFile(first)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for n := range whole {
 		if n > 200 && n%97 != 0 {
 			continue // within the body of the last, large record
 		}
 		clean(t, dir)
-		if err := errors.Join(os.WriteFile(first, before, 0o644), os.WriteFile(path, whole[:n], 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, errors.Join(os.WriteFile(first, before, 0o644), os.WriteFile(path, whole[:n], 0o644)))
 		j := open(t, dir, false)
 		got, err := played(j)
 		if err != nil || len(got) > len(want) || !slices.Equal(got, want[:len(got)]) || len(got) < 4 {
 			t.Fatalf("cut at %d: %v, %d records", n, err, len(got))
 		}
-		if err := j.Append(7, []byte("after")); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, j.Append(7, []byte("after")))
 		j.Close()
 		j = open(t, dir, false)
 		again, err := played(j)
@@ -149,9 +133,7 @@ func TestDamageIsSeen(t *testing.T) {
 		segments := map[string][]byte{"j.000001": nil, "j.000002": nil}
 		for name := range segments {
 			whole, err := os.ReadFile(filepath.Join(dir, name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			segments[name] = whole
 		}
 		for name, whole := range segments {
@@ -162,15 +144,11 @@ func TestDamageIsSeen(t *testing.T) {
 				}
 				clean(t, dir)
 				for name, whole := range segments {
-					if err := os.WriteFile(filepath.Join(dir, name), whole, 0o644); err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, os.WriteFile(filepath.Join(dir, name), whole, 0o644))
 				}
 				bad := slices.Clone(whole)
 				bad[n] ^= 1 << (n % 8)
-				if err := os.WriteFile(path, bad, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, os.WriteFile(path, bad, 0o644))
 				j, err := Open(Options{Dir: dir, Name: "j", Durable: durable})
 				var got []string
 				if err == nil {
@@ -195,9 +173,7 @@ func clean(t *testing.T, dir string) {
 	for _, f := range files {
 		err = errors.Join(err, os.Remove(f))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 }
 
 // TestLives: a process comes for one that lives still, without a lock between them: what the first goes on to write, in its last file and new ones, is
@@ -220,9 +196,7 @@ func TestLives(t *testing.T) {
 			}
 			for i := range 1 + r.IntN(10) {
 				if life == 0 && i == 0 || r.IntN(5) == 0 {
-					if err := j.Next([]byte("head")); err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, j.Next([]byte("head")))
 				}
 				for _, late := range before {
 					switch r.IntN(12) {
@@ -237,17 +211,13 @@ func TestLives(t *testing.T) {
 					}
 				}
 				body := bytes.Repeat([]byte{byte(i)}, r.IntN(150))
-				if err := errors.Join(j.Append(7, body), j.Durable()); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, errors.Join(j.Append(7, body), j.Durable()))
 				want = append(want, fmt.Sprintf("7 %x", body))
 			}
 			before = append(before, j)
 		}
 		last := before[len(before)-1]
-		if err := last.Void(); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, last.Void())
 		left, err := filepath.Glob(filepath.Join(dir, "j.0*"))
 		if err != nil || len(left) > 0 {
 			t.Fatalf("seed %d: %v, %q are left", seed, err, left)
@@ -261,16 +231,12 @@ func TestACrowdedDisk(t *testing.T) {
 	dir := t.TempDir()
 	want := written(t, dir, false)
 	j, inTheWay := open(t, dir, false), filepath.Join(dir, "j.000001.1")
-	if err := os.Mkdir(inTheWay, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Mkdir(inTheWay, 0o755))
 	if _, err := played(j); !files.Unreadable(err) {
 		t.Fatalf("%v, want a file system's error", err)
 	}
 	j.Close()
-	if err := os.Remove(inTheWay); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Remove(inTheWay))
 	if got, err := played(open(t, dir, false)); err != nil || !slices.Equal(got, want) {
 		t.Fatalf("%v: %d records, want %d", err, len(got), len(want))
 	}
@@ -312,29 +278,21 @@ func TestPowerFails(t *testing.T) {
 		synced, records := 0, 0
 		for i := range 1 + r.IntN(12) {
 			if i == 0 || r.IntN(8) == 0 {
-				if err := j.Next([]byte("head")); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, j.Next([]byte("head")))
 				synced, records = 0, len(want) // what lies before the last segment has reached the disk
 			}
 			body := bytes.Repeat([]byte{byte(i)}, r.IntN(150))
-			if err := j.Append(7, body); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, j.Append(7, body))
 			if want = append(want, fmt.Sprintf("7 %x", body)); r.IntN(3) == 0 {
 				synced, records = int(j.Size()), len(want)
-				if err := j.Durable(); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, j.Durable())
 			}
 		}
 		all := j.Segments()
 		path := all[len(all)-1].path
 		j.Close()
 		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for at := synced; at < len(b); at += page {
 			switch lost := b[at:min(at+page, len(b))]; r.IntN(4) {
 			case 0:
@@ -345,9 +303,7 @@ func TestPowerFails(t *testing.T) {
 				}
 			}
 		}
-		if err := os.WriteFile(path, b[:synced+r.IntN(len(b)-synced+1)], 0o644); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(path, b[:synced+r.IntN(len(b)-synced+1)], 0o644))
 		j = open(t, dir, true)
 		got, err := played(j)
 		if err != nil || len(got) < records || !slices.Equal(got, want[:len(got)]) {
@@ -356,9 +312,7 @@ func TestPowerFails(t *testing.T) {
 		if len(j.Segments()) == 0 { // not even its beginning has reached the disk
 			continue
 		}
-		if err := errors.Join(j.Append(8), j.Durable()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, errors.Join(j.Append(8), j.Durable()))
 		j.Close()
 		j = open(t, dir, true)
 		if again, err := played(j); err != nil || !slices.Equal(again, append(slices.Clip(got), "8 ")) {
@@ -427,9 +381,7 @@ func TestAFullDisk(t *testing.T) {
 	defer full.Close()
 	dir := t.TempDir()
 	j := open(t, dir, false)
-	if err := j.Next(nil); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, j.Next(nil))
 	j.file.Close()
 	j.use(full)
 	if err := j.Append(1); !errors.Is(err, syscall.ENOSPC) || !strings.Contains(fmt.Sprint(err), "make room in "+dir) {
@@ -440,9 +392,7 @@ func TestAFullDisk(t *testing.T) {
 // TestAfterAnError appends nothing behind a record that was not written.
 func TestAfterAnError(t *testing.T) {
 	j := open(t, t.TempDir(), false)
-	if err := j.Next(nil); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, j.Next(nil))
 	j.file.Close() // as a disk that fails
 	if err := j.Append(1); err == nil {
 		t.Error("a record was written to a closed file")

@@ -1,4 +1,5 @@
-// Package law decides which seeds or cases of a randomised or table-driven test a run of go test covers.
+// Package law has what tests of all packages share: which seeds or cases of a randomised or table-driven test a run
+// covers, mutants, and the end of a test by an error.
 package law
 
 import (
@@ -105,4 +106,18 @@ func SomeOf[V any](t *testing.T, all map[string]V) map[string]V {
 		some[name] = all[name]
 	}
 	return some
+}
+
+// Fataler is a test, a benchmark, or a case of one that package rapid has drawn.
+type Fataler interface {
+	Helper()
+	Fatal(args ...any)
+}
+
+// Check ends a test where err is not nil.
+func Check(t Fataler, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

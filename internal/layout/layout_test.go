@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy/placement"
 	"pgregory.net/rapid"
@@ -27,9 +28,7 @@ func TestPartsHoldEveryElementOnce(t *testing.T) {
 	frozen.Frozen, frozen.G = true, nil
 	params := []*optimizer.Param{dense("w", 784, 128), embedding("emb", 1000001, 10), dense("b", 128), frozen}
 	l, err := New(params, 3, placement.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	covered := map[int]int{}
 	for _, part := range l.Parts {
 		at := 0
@@ -60,9 +59,7 @@ func TestCutAgainstOwns(t *testing.T) {
 		policy := rapid.SampledFrom(placement.Policies()).Draw(t, "policy")
 		l, err := New([]*optimizer.Param{dense("w", 3), embedding("emb", height, 4)}, servers,
 			placement.Options{Policy: policy, MinBlockSize: 8, SmallBlocks: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		e := &l.Embeddings[0]
 		ids := rapid.SliceOfDistinct(rapid.Uint64Range(0, 39), func(id uint64) uint64 { return id }).Draw(t, "ids")
 		slices.Sort(ids)
@@ -99,9 +96,7 @@ func TestCutAgainstOwns(t *testing.T) {
 func TestFingerprintNamesTheFirstDifference(t *testing.T) {
 	of := func(name string, width int, lr float64, servers int, facts ...string) Fingerprint {
 		l, err := New([]*optimizer.Param{dense(name, 4, width)}, servers, placement.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return l.Fingerprint(optimizer.SGD{LR: lr}, facts...)
 	}
 	long := func(end string) string { return Fact("value", strings.Repeat("x", 1000)+end) }
@@ -129,9 +124,7 @@ func TestFingerprintNamesTheFirstDifference(t *testing.T) {
 
 func TestCheckIDs(t *testing.T) {
 	l, err := New([]*optimizer.Param{embedding("emb", 10, 1), embedding("open", 0, 1)}, 1, placement.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	limited, open := &l.Embeddings[0], &l.Embeddings[1]
 	if err := limited.CheckIDs([]uint64{1, 10}); err == nil || !strings.Contains(err.Error(), `id 10 of embedding "emb", whose height is 10`) {
 		t.Errorf("id at the height: %v", err)

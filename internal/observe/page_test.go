@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestPage shows roles, in the place of what they were before, profiles to callers on this machine, and nothing else.
@@ -30,9 +31,7 @@ func TestPage(t *testing.T) {
 	ask := func(path, from string) (int, string) {
 		at, query, _ := strings.Cut(path, "?")
 		values, err := url.ParseQuery(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		a := p.Answer(&Request{Path: at, Query: values, Remote: net.TCPAddrFromAddrPort(netip.MustParseAddrPort(from))})
 		return a.Status, string(a.Body)
 	}
@@ -74,9 +73,7 @@ func TestOpen(t *testing.T) {
 	opened++ // the process has a page for each address, as long as it lasts
 	port := ":" + strings.Repeat("0", opened)
 	one, err := Open(port, "", log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if again, err := Open(port, "", log); again != one || err != nil {
 		t.Errorf("a second page of one address, %v", err)
 	}
@@ -87,9 +84,7 @@ func TestOpen(t *testing.T) {
 	}
 	one.Show("server", func() Role { return Role{Kind: "server", Stats: new(stats.Process)} })
 	answer, err := http.Get(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer answer.Body.Close()
 	for host, code := range map[string]int{"localhost": 200, "localhost:9100": 200, "127.0.0.1:1": 200, "[::1]": 200, "10.1.2.3": 200,
 		"evil.example": 421, "evil.example:9100": 421, "127.0.0.1.evil.example": 421} {
@@ -124,9 +119,7 @@ func TestStatus(t *testing.T) {
 	p := &Page{token: "right", name: "train.example"}
 	p.Show("worker 3", role)
 	l, err := Listen(":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error)
 	go func() { served <- Serve(l, p.Answer) }()
 	defer func() { l.Close(); <-served }()
@@ -140,9 +133,7 @@ func TestStatus(t *testing.T) {
 		})
 	})
 	s, err = Ask(t.Context(), addr, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	ours := func(at time.Time) bool { return time.Since(at) < time.Minute }
 	if r := s.Roles[0]; !ours(s.Now) || !ours(r.Began) || !ours(r.Warnings[0].At) || !ours(r.Stats.Server.Waits[0].Since) || !ours(r.Stats.Server.Members[0].Since) ||
 		!r.Stats.Server.Members[1].Since.IsZero() {

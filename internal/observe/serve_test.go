@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // listen answers until the test ends.
 func listen(t *testing.T, h Handler) (addr string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error)
 	go func() { served <- Serve(l, h) }()
 	t.Cleanup(func() { l.Close(); <-served })
@@ -27,9 +27,7 @@ func listen(t *testing.T, h Handler) (addr string) {
 
 func dial(t *testing.T, addr string) net.Conn {
 	c, err := net.Dial("tcp", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
@@ -113,9 +111,7 @@ func TestGet(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, errors.New("too late"))
 	defer cancel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // which accepts nobody
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer l.Close()
 	if _, err := Get(ctx, l.Addr().String(), "/", "", 3); err == nil || !strings.Contains(err.Error(), "too late") {
 		t.Errorf("of who says nothing: %v", err)

@@ -98,9 +98,7 @@ func TestTablesDrawn(t *testing.T) {
 			}
 			base := draw(r.Float64())
 			first, err := Read(dim, len(base), base.rows(r, r.IntN(2) == 0))
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			all := []tested{{first, base}}
 			for range 60 {
 				now := all[len(all)-1]
@@ -119,15 +117,11 @@ func TestTablesDrawn(t *testing.T) {
 					}
 					maps.Copy(next, over)
 					table, err := now.With(len(over), over.rows(r, r.IntN(2) == 0), slices.Sorted(maps.Keys(gone)))
-					if err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, err)
 					all = append(all, tested{table, next})
 				}
 				for _, some := range []tested{now, all[r.IntN(len(all))]} {
-					if err := some.same.compare(r, some.Table, ids); err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, some.same.compare(r, some.Table, ids))
 				}
 			}
 			last := all[len(all)-1]
@@ -156,9 +150,7 @@ func TestReadersBesideAFold(t *testing.T) {
 	}
 	slices.Sort(ids)
 	table, err := Read(1, n, rowsOf(ids, 1, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var all sync.WaitGroup
 	for d := range deltas {
 		now, next := table, float32(d+1)
@@ -194,9 +186,7 @@ func hashed(tb testing.TB, n, dim int) (*Table, []uint64) {
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
 	t, err := Read(dim, len(ids), rowsOf(ids, dim, 1))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	law.Check(tb, err)
 	return t, ids
 }
 
@@ -233,9 +223,7 @@ func TestMemoryOfADelta(t *testing.T) {
 		some := drawn(ids, d)
 		bytes := allocated(func() {
 			next, err := table.With(len(some), rowsOf(some, dim, 1), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			table = next
 		})
 		if bytes > whole*3/100 {
@@ -298,9 +286,7 @@ func TestWhatIsRefused(t *testing.T) {
 		}
 	}
 	none, err := Read(3, 0, rowsOf(nil, 3, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := none.With(0, rowsOf(nil, 3, 0), []uint64{2, 1}); err == nil {
 		t.Error("gone ids that do not ascend")
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestKept: at a kept endpoint connections are refused, who asks for any port does not get it, and who names it listens there, again and
@@ -21,17 +23,11 @@ func TestKept(t *testing.T) {
 				t.Errorf("where nobody listens: %v", err)
 			}
 			l, err := net.Listen("tcp", endpoint)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			c, err := net.Dial("tcp", endpoint)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			served, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			served.Close() // the listener's side first, whose port lingers
 			c.Close()
 			l.Close()

@@ -15,6 +15,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // file is a header and data, as bytes.
@@ -34,9 +36,7 @@ func TestReadsOtherWriters(t *testing.T) {
 		`"scalar":{"dtype":"I32","shape":[],"data_offsets":[0,4]},"none":{"dtype":"F64","shape":[0,9],"data_offsets":[4,4]},` +
 		`"half":{"dtype":"BF16","shape":[1],"data_offsets":[12,14]},"__metadata__":{"format":"pt"}}   `
 	f, err := Parse(file(header, "\xff\xff\xff\xff\x00\x00\x80\x3f\x00\x00\x00\x40\x80\x3f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if v, err := Read[int32](f, "scalar"); err != nil || !slices.Equal(v, []int32{-1}) {
 		t.Errorf("scalar is %v, error %v", v, err)
 	}
@@ -124,22 +124,16 @@ func sample(t testing.TB) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	w, err := NewWriter(&b, []Tensor{{"ids", U64, []int{3}}, {"w", F32, []int{3, 2}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	put(t, w, "ids", []uint64{1, 2, 1 << 63})
 	put(t, w, "w", []float32{1, 2, 3, 4, 5, 6})
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, w.Close())
 	return b.Bytes()
 }
 
 func TestReadAt(t *testing.T) {
 	f, err := Parse(sample(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	v := make([]float32, 2)
 	if err := ReadAt(f, "w", v, 3); err != nil || !slices.Equal(v, []float32{4, 5}) {
 		t.Errorf("elements 3 and 4 are %v, error %v", v, err)
@@ -156,9 +150,7 @@ func TestReadAt(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	f, err := Parse(sample(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := Read[float32](f, "v"); err == nil || !strings.Contains(err.Error(), `unknown tensor "v"`) {
 		t.Errorf("unknown name: error %v", err)
 	}
@@ -173,9 +165,7 @@ func TestReadOfUnaligned(t *testing.T) {
 	for shift := range 8 {
 		data := append(make([]byte, shift), file(header, "\x01\x00\x00\x80\x3f")...)
 		f, err := Parse(data[shift:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if v, err := Read[float32](f, "w"); err != nil || !slices.Equal(v, []float32{1}) {
 			t.Errorf("shifted by %d: %v, error %v", shift, v, err)
 		}
@@ -196,9 +186,7 @@ func opened(t *testing.T, name string, data []byte) (*File, error) {
 func TestOpenFrom(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "model.safetensors")
 	f, err := opened(t, name, sample(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if v, err := Read[uint64](f, "ids"); err != nil || !slices.Equal(v, []uint64{1, 2, 1 << 63}) {
 		t.Errorf("ids are %v, error %v", v, err)
 	}
@@ -215,13 +203,9 @@ func TestReadAfterTheFileShrank(t *testing.T) {
 	data := sample(t)
 	name := filepath.Join(t.TempDir(), "model.safetensors")
 	f, err := opened(t, name, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
-	if err := os.Truncate(name, int64(len(data)-4)); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Truncate(name, int64(len(data)-4)))
 	if _, err := Read[float32](f, "w"); !errors.Is(err, io.ErrUnexpectedEOF) || !strings.Contains(err.Error(), `reading tensor "w"`) {
 		t.Errorf("error %v", err)
 	}
@@ -290,24 +274,16 @@ func roundTrip[T Element](t *rapid.T, names []string, shapes [][]int, metadata m
 func reread[T Element](t *rapid.T, tensors []Tensor, values [][]T, metadata map[string]string, piece int, swapped bool) *File {
 	var b bytes.Buffer
 	w, err := NewWriter(&b, tensors, metadata)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	w.swap = w.swap != swapped
 	for i, v := range values {
 		for p := range slices.Chunk(v, piece) {
-			if err := Put(w, tensors[i].Name, p); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, Put(w, tensors[i].Name, p))
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, w.Close())
 	f, err := Parse(b.Bytes())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	f.swap = f.swap != swapped
 	return f
 }
@@ -324,9 +300,7 @@ func count(shape []int) int {
 func TestOtherEndianness(t *testing.T) {
 	var b bytes.Buffer
 	w, err := NewWriter(&b, []Tensor{{"v", U32, []int{40000}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	w.swap = true
 	v := make([]uint32, 40000)
 	for i := range v {
@@ -380,9 +354,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := Parse(rewrite(t, file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if diff := cmp.Diff(contents(t, file), contents(t, again)); diff != "" {
 			t.Fatalf("written again (-before +after):\n%s", diff)
 		}
@@ -396,21 +368,15 @@ func rewrite(t *testing.T, f *File) []byte {
 	}
 	var b bytes.Buffer
 	w, err := NewWriter(&b, tensors, f.Metadata())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, i := range f.Tensors() {
 		raw, err := io.ReadAll(f.Section(i))
 		if err == nil {
 			err = w.Raw(i.Name, raw)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, w.Close())
 	return b.Bytes()
 }
 

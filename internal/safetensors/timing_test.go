@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // piece is what a server writes at a time: 64 rows of 1024.
@@ -15,9 +17,7 @@ func BenchmarkPut(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		w, err := NewWriter(io.Discard, []Tensor{{"w", F32, []int{pieces, piece}}}, nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		law.Check(b, err)
 		for range pieces {
 			put(b, w, "w", values)
 		}
@@ -31,9 +31,7 @@ func BenchmarkReadAt(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range pieces {
-			if err := ReadAt(f, "w", values, i*piece); err != nil {
-				b.Fatal(err)
-			}
+			law.Check(b, ReadAt(f, "w", values, i*piece))
 		}
 	}
 }
@@ -41,13 +39,9 @@ func BenchmarkReadAt(b *testing.B) {
 func sixteenMegabytes(b *testing.B) *File {
 	var file bytes.Buffer
 	w, err := NewWriter(&file, []Tensor{{"w", F32, []int{pieces, piece}}}, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	put(b, w, "w", make([]float32, piece*pieces))
 	f, err := Parse(file.Bytes())
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	return f
 }

@@ -12,20 +12,17 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // The bytes of a small file, as the format's specification has them.
 func TestFormat(t *testing.T) {
 	var b bytes.Buffer
 	w, err := NewWriter(&b, []Tensor{{"id", U64, []int{1}}, {"w", F32, []int{1, 2}}}, map[string]string{"k": "v"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	put(t, w, "id", []uint64{0x0102030405060708})
 	put(t, w, "w", []float32{1, -2})
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, w.Close())
 	const header = `{"__metadata__":{"k":"v"},"id":{"dtype":"U64","shape":[1],"data_offsets":[0,8]},` +
 		`"w":{"dtype":"F32","shape":[1,2],"data_offsets":[8,16]}}`
 	padding := strings.Repeat(" ", (8-len(header)%8)%8)
@@ -38,9 +35,7 @@ func TestFormat(t *testing.T) {
 
 func put[T Element](t testing.TB, w *Writer, name string, v []T) {
 	t.Helper()
-	if err := Put(w, name, v); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, Put(w, name, v))
 }
 
 func TestDataBeginAligned(t *testing.T) {
@@ -128,9 +123,7 @@ func TestPutRefuses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w, err := NewWriter(&bytes.Buffer{}, declared, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			err = tt.do(w)
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Fatalf("error %v, want %q", err, tt.want)
@@ -158,9 +151,7 @@ func TestWriterReportsErrors(t *testing.T) {
 		t.Errorf("header: error %v", err)
 	}
 	w, err := NewWriter(&header, []Tensor{{"w", F32, []int{1000}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	err = Put(w, "w", make([]float32, 1000))
 	if err == nil || !strings.Contains(err.Error(), `writing tensor "w": disk full`) {
 		t.Errorf("data: error %v", err)
@@ -173,9 +164,7 @@ func TestWriterReportsErrors(t *testing.T) {
 func TestPutDoesNotAllocate(t *testing.T) {
 	limit := limited(math.MaxInt)
 	w, err := NewWriter(&limit, []Tensor{{"w", F32, []int{1 << 20}}}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	piece := make([]float32, 1000)
 	if n := testing.AllocsPerRun(100, func() { put(t, w, "w", piece) }); n != 0 {
 		t.Errorf("%v allocations a piece, want none", n)
@@ -222,9 +211,7 @@ func TestLaterIsPut(t *testing.T) {
 		put(t, w, "end", []uint8{1, 2})
 		name := filepath.Join(t.TempDir(), "file")
 		f, err := files.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, to := range []io.Writer{&plain, f} {
 			w := newWriter(t, to, tensors)
 			for at := 0; at < n; at += 777 {
@@ -239,13 +226,9 @@ func TestLaterIsPut(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := f.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, f.Commit())
 		got, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if !bytes.Equal(plain.Bytes(), want.Bytes()) || !bytes.Equal(got, want.Bytes()) || f.Sum() != files.SumOf(got) {
 			t.Errorf("%d rows: the files have %d and %d bytes, want %d; sum %s, want %s", n, plain.Len(), len(got), want.Len(), f.Sum(), files.SumOf(got))
 		}
@@ -255,9 +238,7 @@ func TestLaterIsPut(t *testing.T) {
 func newWriter(t *testing.T, to io.Writer, tensors []Tensor) *Writer {
 	t.Helper()
 	w, err := NewWriter(to, tensors, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return w
 }
 

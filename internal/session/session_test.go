@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/exchange"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/optimizer"
@@ -99,9 +100,7 @@ func params() []*optimizer.Param {
 func newWorker(t *testing.T, s strategy.Strategy, l *ledger) *Worker {
 	t.Helper()
 	where, err := layout.New(params(), 1, placement.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	servers := &exchange.Servers{Layout: where, MaxFrame: 1 << 20, Call: l.call,
 		Header: func(op wire.Op) wire.Header { return wire.Header{Op: op, Version: wire.NoDense} }}
 	ctx, end := context.WithCancelCause(context.Background())
@@ -116,13 +115,9 @@ func train(t *testing.T, s optimizer.Session, ps []*optimizer.Param, eval bool) 
 	t.Helper()
 	st := &optimizer.Step{Samples: 1, Eval: eval,
 		Rows: []optimizer.Rows{{Param: ps[1], IDs: []uint64{7}, W: make([]float32, 1), G: []float32{-1}, Next: []uint64{7}}}}
-	if err := s.Begin(t.Context(), st); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, s.Begin(t.Context(), st))
 	ps[0].G[0] = -1
-	if err := s.End(t.Context(), st); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, s.End(t.Context(), st))
 	return ps[0].W[0], st.Rows[0].W[0]
 }
 
@@ -144,15 +139,11 @@ func TestSessions(t *testing.T) {
 				w.Begin()
 				ps := params()
 				s, err := w.Open(ps)
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				for range steps {
 					train(t, s, ps, false)
 				}
-				if err := w.Settle(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, w.Settle(t.Context()))
 				if l.w != steps || l.row != steps {
 					t.Errorf("after %d steps the server has %v and %v", steps, l.w, l.row)
 				}
@@ -181,13 +172,9 @@ func TestRowsAheadEndWithThePeriod(t *testing.T) {
 				w.Begin()
 				ps := params()
 				s, err := w.Open(ps)
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				train(t, s, ps, false)
-				if err := w.Drain(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, w.Drain(t.Context()))
 				l.mu.Lock()
 				l.row = 100
 				l.mu.Unlock()
@@ -195,9 +182,7 @@ func TestRowsAheadEndWithThePeriod(t *testing.T) {
 				if _, row := train(t, s, ps, false); row != 100 {
 					t.Errorf("the step begins with %v, want the row as it is after the period, 100", row)
 				}
-				if err := s.Close(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, s.Close(t.Context()))
 			})
 		})
 	}
@@ -214,9 +199,7 @@ func TestThreadsExchangeOnce(t *testing.T) {
 		open := func() (optimizer.Session, []*optimizer.Param) {
 			ps := params()
 			s, err := w.Open(ps)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			return s, ps
 		}
 		a, pa := open()
@@ -227,9 +210,7 @@ func TestThreadsExchangeOnce(t *testing.T) {
 		synctest.Wait() // both wait for it
 		close(l.hold)
 		threads.Wait()
-		if err := w.Drain(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, w.Drain(t.Context()))
 		if l.pushes != 2 {
 			t.Errorf("%d exchanges, want 2: the second has the steps of both threads", l.pushes)
 		}

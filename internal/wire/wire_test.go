@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/progress"
 )
 
@@ -73,9 +74,7 @@ func TestRoundTrip(t *testing.T) {
 		b.Clicks(1, rows[:2*len(ids)])
 		b.Positions(positions)
 		var f Frame
-		if err := f.Parse(join(b.Parts())); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, f.Parse(join(b.Parts())))
 		if f.Header != h {
 			t.Fatalf("header %+v, want %+v", f.Header, h)
 		}
@@ -106,9 +105,7 @@ func drawPosition(t *rapid.T) progress.Position {
 
 func equal[T comparable](t *rapid.T, want, got []T, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if len(want) == 0 && len(got) == 0 {
 		return
 	}
@@ -283,9 +280,7 @@ func TestEveryFlippedBitOfAHead(t *testing.T) {
 	b.Blob(nil)
 	good := join(b.Parts())
 	var f Frame
-	if err := f.Parse(good); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, f.Parse(good))
 	heads := map[int]bool{}
 	for i := range headerSize {
 		heads[i] = true
@@ -359,9 +354,7 @@ func TestPiecesAndSpans(t *testing.T) {
 		b.Reset(Header{Op: OpPiece})
 		build(&b)
 		f := new(Frame)
-		if err := f.Parse(join(b.Parts())); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, f.Parse(join(b.Parts())))
 		return f
 	}
 	whole := parsed(func(*Builder) {})
@@ -390,9 +383,7 @@ func TestUnalignedFloats(t *testing.T) {
 	b.Dense([]float32{1, 2, 3})
 	body := append([]byte{0}, join(b.Parts())...)[1:]
 	var f Frame
-	if err := f.Parse(body); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, f.Parse(body))
 	got, err := f.Sections[0].Dense()
 	if err != nil || !cmp.Equal(got, []float32{1, 2, 3}) {
 		t.Errorf("got %v, %v", got, err)
@@ -413,9 +404,7 @@ func TestBuilderSteadyStateAllocatesNothing(t *testing.T) {
 		for _, p := range b.Parts() {
 			body = append(body, p...)
 		}
-		if err := f.Parse(body); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, f.Parse(body))
 		if _, err := f.Sections[1].IDs(scratch[:0]); err != nil {
 			t.Fatal(err)
 		}

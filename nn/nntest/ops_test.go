@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/nntest"
 	"github.com/gofleet/gofleet/nn/serve"
@@ -123,9 +124,7 @@ func TestOwnOpOfBatches(t *testing.T) {
 	x := make([]float32, 1<<17)
 	x[0] = 1 << 17
 	out, err := nn.NewExecutor(g).Eval(t.Context(), map[string]*tensor.Dense{"x": nn.Floats(x)}, y)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if last := out[0].Float32s()[1<<17-1]; last != -1 {
 		t.Errorf("the last of a large batch is %v, 0 beside a mean of 1", last)
 	}
@@ -192,17 +191,11 @@ func TestOwnOpsThatCannotBeSaved(t *testing.T) {
 	dir := saved(t, nn.Custom(&unit{Least: 0.25}, g.Input("x", 3)))
 	path := filepath.Join(dir, "graph.json")
 	graph, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Remove(filepath.Join(dir, "model.json")); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
+	law.Check(t, os.Remove(filepath.Join(dir, "model.json")))
 	for was, is := range map[string]string{"test.unit": "test.away", "Least": "Most"} {
 		text := strings.Replace(string(graph), was, is, 1)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(path, []byte(text), 0o600))
 		_, err := serve.Load(dir)
 		wantWords(t, was, err, is, `node "custom_0"`)
 	}
@@ -215,9 +208,7 @@ func TestOwnOpIsScored(t *testing.T) {
 		nn.LinearOptions{})
 	m := loaded(t, y)
 	s, err := serve.NewScorer(m, serve.ScorerOptions{Join: 64})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var calls sync.WaitGroup
 	for call := range 8 {
 		calls.Go(func() {
@@ -251,18 +242,14 @@ func saved(t *testing.T, out *nn.Node) string {
 		from.Arrays[p.Name] = weights.Array{Shape: p.Shape, Values: w}
 	}
 	dir := t.TempDir()
-	if err := weights.SaveModel(t.Context(), dir, nn.Inference(out), from); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, weights.SaveModel(t.Context(), dir, nn.Inference(out), from))
 	return dir
 }
 
 func loaded(t *testing.T, out *nn.Node) *serve.Model {
 	t.Helper()
 	m, err := serve.Load(saved(t, out))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return m
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -253,9 +254,7 @@ func (c opCase) modelOf(t testing.TB, f dataset.Format) *serve.Model {
 	t.Helper()
 	g := nn.NewGraph(1)
 	m := nn.Inference(c.outputs(g)...).WithFormat(f)
-	if err := g.Err(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, g.Err())
 	from := weights.Source{Arrays: map[string]weights.Array{}, Rows: map[string]iter.Seq2[weights.Row, error]{}}
 	for _, p := range m.Params() {
 		r := ruleOf(p.Name)
@@ -270,13 +269,9 @@ func (c opCase) modelOf(t testing.TB, f dataset.Format) *serve.Model {
 		from.Arrays[p.Name] = weights.Array{Shape: p.Shape, Values: r.floats(p.Size(), low, 1)}
 	}
 	dir := filepath.Join(t.TempDir(), "model")
-	if err := weights.SaveModel(context.Background(), dir, m, from); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, weights.SaveModel(context.Background(), dir, m, from))
 	loaded, err := serve.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return loaded
 }
 

@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -32,13 +33,9 @@ import (
 func exportTo(t testing.TB, m *serve.Model, o Options) (first, second []byte) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "model.onnx")
-	if err := Export(m, file, o); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, Export(m, file, o))
 	first, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	second, err = os.ReadFile(file + dataSuffix)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		t.Fatal(err)
@@ -51,18 +48,14 @@ func exportTo(t testing.TB, m *serve.Model, o Options) (first, second []byte) {
 func written(t testing.TB, m *serve.Model, o Options) (first, second []byte) {
 	t.Helper()
 	b, err := build(m, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var beside bytes.Buffer
 	var to io.Writer
 	if o.Inline > 0 {
 		to = &beside
 	}
 	tensors, err := b.tensors(to, "model.onnx.data")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return b.model(tensors, nil), beside.Bytes()
 }
 
@@ -77,13 +70,9 @@ const golden = "testdata/golden.json"
 // the very bytes from which ONNX Runtime has computed a Scorer's answers: .ci/outside onnx writes the sums.
 func TestFiles(t *testing.T) {
 	text, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var want map[string]string
-	if err := json.Unmarshal(text, &want); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, json.Unmarshal(text, &want))
 	all := cases()
 	seen := make([][][]string, len(all))
 	t.Run("cases", func(t *testing.T) {
@@ -103,9 +92,7 @@ func TestFiles(t *testing.T) {
 					}
 				}
 				var text strings.Builder
-				if err := nn.Inference(m.Outputs...).WriteGraph(&text); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, nn.Inference(m.Outputs...).WriteGraph(&text))
 				seen[i] = regexp.MustCompile(`"op": "(\w+)"`).FindAllStringSubmatch(text.String(), -1)
 			})
 		}
@@ -166,9 +153,7 @@ func TestSignature(t *testing.T) {
 // TestEveryOpIsKnown: each op of nn is exported or refused, and none is both.
 func TestEveryOpIsKnown(t *testing.T) {
 	text, err := os.ReadFile("../registry.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	_, table, _ := strings.Cut(string(text), "var recipes = ")
 	kinds := regexp.MustCompile(`(?m)^\t"(\w+)": `).FindAllStringSubmatch(table, -1)
 	if len(kinds) < 80 {
@@ -210,9 +195,7 @@ func (doubled) Backward(*nn.OpCall) {}
 
 // TestRefusals: what can't be written says what to do, and leaves no file.
 func TestRefusals(t *testing.T) {
-	if err := nn.RegisterOp[doubled]("doubled"); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, nn.RegisterOp[doubled]("doubled"))
 	m := graph("", func(g *nn.Graph) []*nn.Node {
 		x, y := g.Input("x", 2), g.Input("y", 1)
 		p := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid}).Named("p")
@@ -347,22 +330,16 @@ func TestRowsBelowAHeight(t *testing.T) {
 			all[i] = int64(i)
 		}
 		s, err := serve.NewScorer(m, serve.ScorerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		want, err := s.Score(context.Background(), map[string]*tensor.Dense{"ids": nn.Ints(all, 1)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		first, second := exportTo(t, m, Options{Inline: 1})
 		x := decode(t, first).tensors["emb"]
 		if !slices.Equal(x.dims, []int64{height, dim}) || x.external["location"] != "model.onnx.data" {
 			t.Fatalf("rows of shape %d in %v", x.dims, x.external)
 		}
 		got := make([]float32, height*dim)
-		if err := binary.Read(strings.NewReader(string(second[:4*height*dim])), binary.LittleEndian, got); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, binary.Read(strings.NewReader(string(second[:4*height*dim])), binary.LittleEndian, got))
 		if diff := cmp.Diff(want.Values[0], got); diff != "" {
 			t.Errorf("%T: %s", init, diff)
 		}
@@ -388,14 +365,10 @@ func TestAFailureLeavesTheOldFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.onnx")
 	for _, inline := range []int64{1 << 20, 1} {
 		for _, name := range []string{file, file + dataSuffix} {
-			if err := os.WriteFile(name, []byte("old"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, os.WriteFile(name, []byte("old"), 0o666))
 		}
 		b, err := build(m, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		full := errors.New("the disk is full")
 		b.arrays = append(b.arrays, array{"last", float32Type, []int64{1 << 10}, 1 << 12, func(io.Writer) error { return full }})
 		if err := b.write(file, nil, inline); !errors.Is(err, full) {
@@ -425,9 +398,7 @@ func TestAFailureLeavesTheOldFile(t *testing.T) {
 				return data.data(w)
 			}
 		}
-		if err := b.write(file, nil, inline); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, b.write(file, nil, inline))
 	}
 }
 
@@ -460,21 +431,15 @@ func TestHashes(t *testing.T) {
 			first, _ := exportTo(t, m, Options{})
 			d := decode(t, first)
 			var got []hashed
-			if err := json.Unmarshal([]byte(d.metadata["gofleet.hashes"]), &got); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, json.Unmarshal([]byte(d.metadata["gofleet.hashes"]), &got))
 			var places []string
 			decoder, err := dataset.NewDecoder(f.Format, "ids", "number")
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			for _, h := range got {
 				places = append(places, fmt.Sprint(h.Feed, h.At, h.Places, h.Field, h.Height, h.Numbers))
 				for text, id := range h.Examples {
 					batch, err := decoder.Decode([]byte(f.line(text)))
-					if err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, err)
 					if made := batch[h.Feed].Data().([]int64)[h.At]; made != id {
 						t.Errorf("%s of %q is %d, the format makes %d", h.Field, text, id, made)
 					}
@@ -506,18 +471,14 @@ func TestHashesOfLists(t *testing.T) {
 func TestHashesOfCriteo(t *testing.T) {
 	f := dataset.Criteo{}
 	decoder, err := dataset.NewDecoder(f, "C")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	all := hashes(f, []input{{"C", int64Type, nil}})
 	if len(all) != 26 || len(hashes(f, []input{{"dense_input", float32Type, nil}})) != 0 {
 		t.Fatalf("%d hashed places", len(all))
 	}
 	for _, text := range samples {
 		batch, err := decoder.Decode([]byte("1" + strings.Repeat("\t2", 13) + strings.Repeat("\t"+text, 26)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for i, id := range batch["C"].Data().([]int64) {
 			if h := all[i]; h.At != i || h.Examples[text] != id {
 				t.Errorf("place %d of %q: %+v, the format makes %d", i, text, h, id)
@@ -534,22 +495,14 @@ func TestAndBack(t *testing.T) {
 	_, want := scored(t, m, 20)
 	for _, inline := range []int64{1, 1 << 20} {
 		file := filepath.Join(t.TempDir(), "m.onnx")
-		if err := Export(m, file, Options{Inline: inline}); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, Export(m, file, Options{Inline: inline}))
 		in, err := weights.Open(t.Context(), file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer in.Close()
 		dir := filepath.Join(t.TempDir(), "again")
-		if err := weights.SaveModel(t.Context(), dir, nn.Inference(c.outputs(nn.NewGraph(2))...), weights.Source{File: in}); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, weights.SaveModel(t.Context(), dir, nn.Inference(c.outputs(nn.NewGraph(2))...), weights.Source{File: in}))
 		again, err := serve.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if _, got := scored(t, again, 20); !cmp.Equal(got, want) {
 			t.Errorf("Inline %d: %s", inline, cmp.Diff(want, got))
 		}

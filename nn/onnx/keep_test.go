@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"gorgonia.org/tensor"
@@ -51,9 +52,7 @@ func TestKeep(t *testing.T) {
 			continue
 		}
 		m, err := serve.Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		keepModel(t, "model "+filepath.Base(filepath.Dir(dir)), m, Options{}, 1000)
 	}
 }
@@ -65,15 +64,11 @@ func keepModel(t *testing.T, name string, m *serve.Model, o Options, examples in
 	if strings.Contains(name, "/") {
 		t.Fatalf("%q is no name of a directory", name)
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.MkdirAll(dir, 0o777))
 	if err := Export(m, filepath.Join(dir, "model.onnx"), o); err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "sum"), []byte(sum(written(t, m, o))), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(filepath.Join(dir, "sum"), []byte(sum(written(t, m, o))), 0o666))
 	in, out := scored(t, m, examples)
 	for _, table := range o.Rows {
 		bring(m, table, in)
@@ -87,21 +82,15 @@ func scored(t testing.TB, m *serve.Model, examples int) (in, out map[string]kept
 	t.Helper()
 	var values []nn.Value
 	text := new(strings.Builder)
-	if err := nn.Inference(m.Outputs...).WriteSignature(text); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, nn.Inference(m.Outputs...).WriteSignature(text))
 	var signature struct{ Feeds []nn.Value }
-	if err := json.Unmarshal([]byte(text.String()), &signature); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, json.Unmarshal([]byte(text.String()), &signature))
 	values = signature.Feeds
 	batch := feeds(values, examples, heights(m))
 	exe := nn.NewExecutor(m.Graph)
 	defer exe.Close(context.Background())
 	got, err := exe.Eval(context.Background(), batch, m.Outputs...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	in, out = map[string]kept{}, map[string]kept{}
 	for name, v := range batch {
 		in[name] = keptOf(v)
@@ -183,7 +172,5 @@ func write(t testing.TB, name string, v any) {
 	if err == nil {
 		err = os.WriteFile(name, text, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/nn"
@@ -52,17 +53,13 @@ func BenchmarkTakeDelta(b *testing.B) {
 		if err == nil {
 			err = s.Commit()
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		law.Check(b, err)
 		return s.Version()
 	}
 	v := save(base, 1, nil)
 	save(delta, 100, &modelfiles.Delta{Base: v, Follows: v, Number: 1})
 	m, err := Load(base)
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
@@ -72,9 +69,7 @@ func BenchmarkTakeDelta(b *testing.B) {
 		if err == nil {
 			err = s.TakeDelta(delta)
 		}
-		if err != nil {
-			b.Fatal(err)
-		}
+		law.Check(b, err)
 	}
 	b.StopTimer()
 	runtime.ReadMemStats(&after)

@@ -148,9 +148,7 @@ func TestScorersFollow(t *testing.T) {
 			case 2:
 				f.scorer.folder.goroutine.Wait()
 			default:
-				if err := f.scorer.TakeDelta(f.saveDelta()); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, f.scorer.TakeDelta(f.saveDelta()))
 			}
 			f.agrees(fmt.Sprint("seed ", seed, ", round ", round))
 		}
@@ -164,9 +162,7 @@ func TestFoldingEnds(t *testing.T) {
 	f := newFollower(t, 1)
 	layers := func() bool { return f.scorer.now.Load().model.fold(overlay.Few) }
 	for range 2 * overlay.Few {
-		if err := f.scorer.TakeDelta(f.saveDelta()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, f.scorer.TakeDelta(f.saveDelta()))
 	}
 	f.scorer.folder.goroutine.Wait()
 	if layers() || f.scorer.folder.works {
@@ -174,9 +170,7 @@ func TestFoldingEnds(t *testing.T) {
 	}
 	f.scorer.Close()
 	for range 2 * overlay.Few {
-		if err := f.scorer.TakeDelta(f.saveDelta()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, f.scorer.TakeDelta(f.saveDelta()))
 	}
 	f.scorer.folder.goroutine.Wait()
 	if !layers() {

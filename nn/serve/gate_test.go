@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestMaxRowsBounds: no more rows are computed at a time than may be, calls of few rows begin before large ones and
@@ -79,13 +81,9 @@ func TestScorersWaitForRoom(t *testing.T) {
 		t.Errorf("a bound below 0: %v", err)
 	}
 	free, err := OpenScorer(dir, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	bound, err := OpenScorer(dir, ScorerOptions{MaxRows: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	feeds := map[string]*tensor.Dense{}
 	for name, f := range n.batch(1, 8) {
 		for _, v := range free.Feeds() {
@@ -101,13 +99,9 @@ func TestScorersWaitForRoom(t *testing.T) {
 	}
 	for name, call := range calls {
 		want, err := call(t.Context(), free)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		leave, err := bound.gate.enter(t.Context(), 3)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		ended, end := context.WithCancel(t.Context())
 		end()
 		if _, err := call(ended, bound); !errors.Is(err, context.Canceled) {

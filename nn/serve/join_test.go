@@ -8,6 +8,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -58,14 +59,10 @@ func TestJoinedCallsAgree(t *testing.T) {
 		batches = append(batches, n.batch(uint32(100+i), 1+i))
 	}
 	lone, err := OpenScorer(dir, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for _, most := range []int{2, 7, 100} {
 		s, err := OpenScorer(dir, ScorerOptions{Join: most})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		scores, errs := joined(t, s, batches)
 		for i, b := range batches {
 			want, err := lone.Score(t.Context(), b)
@@ -90,9 +87,7 @@ func TestJoinedCallsFailAlone(t *testing.T) {
 	loss := nn.LogLoss(nn.Scale(x, 1, 0), g.Input("y", 1)) // of probabilities that are computed, and so checked as they come
 	scorer := func() *Scorer {
 		s, err := NewScorer(&Model{Graph: g, Outputs: []*nn.Node{loss}}, ScorerOptions{Join: 100})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return s
 	}
 	feeds := func(p float32) batchOf { return batchOf{"x": nn.Floats([]float32{p}), "y": nn.Floats([]float32{1})} }
@@ -140,9 +135,7 @@ func TestJoinRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	mixed := nn.MatMul(x, nn.Reshape(nn.Mean(x), 1, 1))
-	if err := g.Err(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, g.Err())
 	if _, err := NewScorer(&Model{Graph: g, Outputs: []*nn.Node{mixed}}, ScorerOptions{Join: 8}); err == nil {
 		t.Error("joined")
 	}

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/overlay"
 	"github.com/gofleet/gofleet/internal/safetensors"
@@ -33,19 +34,13 @@ func TestSaveAndLoad(t *testing.T) {
 		}
 		feed := n.batch(77, 40) // of the open table's ids the trainer has seen none
 		want, err := e.Eval(t.Context(), feed, n.pred, n.auc)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		dir := t.TempDir()
 		save(t, dir, nn.Inference(n.pred.Named("click"), n.auc), k, parts)
 		m, err := Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		got, err := nn.NewExecutor(m.Graph).Eval(t.Context(), feed, m.Output("click"), m.Outputs[1])
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for i := range got {
 			if !slices.Equal(got[i].Float32s(), want[i].Float32s()) {
 				t.Errorf("%d parts, output %d: %v, want %v", parts, i, got[i], want[i])
@@ -62,17 +57,11 @@ func TestLoadRefuses(t *testing.T) {
 	good := t.TempDir()
 	save(t, good, nn.Inference(n.pred), k, 1)
 	graph, err := os.ReadFile(filepath.Join(good, "graph.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	weights, err := os.ReadFile(filepath.Join(good, "part-0.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var looks bytes.Buffer
-	if err := nn.Inference(n.a).WriteGraph(&looks); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, nn.Inference(n.a).WriteGraph(&looks))
 	edits := map[string][2]string{
 		`format is "gofleet graph 1", this version reads "gofleet graph 2"`: {"gofleet graph 2", "gofleet graph 1"},
 		`op "linearly" is not known`:                                        {`"op": "linear"`, `"op": "linearly"`},
@@ -111,9 +100,7 @@ func loadFails(t *testing.T, want string, files map[string][]byte) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(filepath.Join(dir, name), data, 0o644))
 	}
 	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "serve: ") {
 		t.Errorf("%v does not say %q", err, want)
@@ -125,9 +112,7 @@ func TestLoadedIDs(t *testing.T) {
 	p := &optimizer.Param{Name: "t", Shape: []int{0, 2}, Embedding: true}
 	rows := safetensors.Tensor{Name: "t", DType: safetensors.F32, Shape: []int{2, 2}}
 	source, err := readTable(t, p, rows, []int64{9, -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	got := make([]float32, 2)
 	if !source.Row(got, 9) || got[0] != 1 || !source.Row(got, 1<<64-1) || got[0] != 3 || source.Row(got, 5) {
 		t.Errorf("rows are not found: %v", got)
@@ -158,9 +143,7 @@ func readTable(t *testing.T, p *optimizer.Param, rows safetensors.Tensor, ids []
 	}
 	dir := t.TempDir()
 	file, err := os.Create(filepath.Join(dir, "w.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer file.Close()
 	w, err := safetensors.NewWriter(file, tensors, nil)
 	if err == nil && ids != nil {
@@ -169,13 +152,9 @@ func readTable(t *testing.T, p *optimizer.Param, rows safetensors.Tensor, ids []
 	if err == nil {
 		err = safetensors.Put(w, "t", []float32{1, 2, 3, 4})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	f, err := modelfiles.Open(context.Background(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
 	n, err := f.RowCount(p.Name)
 	if err != nil {
@@ -189,27 +168,21 @@ func TestModelsSayWhatTheyAreFed(t *testing.T) {
 	dir := t.TempDir()
 	trainedToy(t, dir, toyFormat())
 	data, err := os.ReadFile(filepath.Join(dir, modelfiles.Signature))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	type signature struct {
 		Format         string
 		Version        int
 		Feeds, Outputs []nn.Value
 	}
 	var s signature
-	if err := json.Unmarshal(data, &s); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, json.Unmarshal(data, &s))
 	want := signature{Format: "gofleet signature", Version: 1, Outputs: []nn.Value{{Name: "click", Type: "float32", Shape: []int{-1, 1}}}, Feeds: []nn.Value{
 		{Name: "a", Type: "int64", Shape: []int{-1, 2}}, {Name: "b", Type: "int64", Shape: []int{-1, 1}}, {Name: "c", Type: "int64", Shape: []int{-1, 1}}, {Name: "x", Type: "float32", Shape: []int{-1, 4}}}}
 	if diff := cmp.Diff(want, s); diff != "" {
 		t.Error(diff)
 	}
 	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if f, err := m.Format(); err != nil || !reflect.DeepEqual(f, dataset.Format(toyFormat())) {
 		t.Errorf("the format is %v, %v", f, err)
 	}
@@ -266,9 +239,7 @@ func TestAModelWithoutItsRecordSaysSo(t *testing.T) {
 		if got := strings.Count(out.String(), "has no model.json"); got != want || strings.Count(out.String(), dir) != want {
 			t.Errorf("the log says it %d times, want %d: %s", got, want, out.String())
 		}
-		if err := os.RemoveAll(filepath.Join(dir, modelfiles.Record)); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.RemoveAll(filepath.Join(dir, modelfiles.Record)))
 	}
 }
 
@@ -283,16 +254,12 @@ func TestSignaturesRefused(t *testing.T) {
 	trainedToy(t, dir, toyFormat())
 	name := filepath.Join(dir, modelfiles.Signature)
 	good, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	flipped := slices.Clone(good)
 	flipped[len(flipped)/2] ^= 1
 	write := func(data []byte) {
 		t.Helper()
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(name, data, 0o600))
 	}
 	write(flipped)
 	if _, err := Load(dir); !errors.Is(err, modelfiles.ErrDamaged) || !strings.Contains(err.Error(), "save the model again") {
@@ -318,9 +285,7 @@ func TestSignaturesRefused(t *testing.T) {
 	}
 	write(bytes.Replace(good, []byte(`"csv"`), []byte(`"mine"`), 1))
 	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := m.Format(); !errors.Is(err, dataset.ErrFormat) || !strings.Contains(err.Error(), "RegisterFormat") {
 		t.Errorf("a format of another program: %v", err)
 	}
@@ -350,13 +315,9 @@ func TestValuesFromLines(t *testing.T) {
 	dir := t.TempDir()
 	saveSigned(t, dir, nn.Inference(pred).WithFormat(format), k)
 	s, err := OpenScorer(dir, ScorerOptions{Join: 8})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	want, err := s.Score(t.Context(), feed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	lines, err := s.ScoreLines(t.Context(), []byte(text))
 	if err != nil || !slices.Equal(lines.Values[0], want.Values[0]) {
 		t.Errorf("from lines %v, %v; want %v", lines.Values, err, want.Values)

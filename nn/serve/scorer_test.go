@@ -73,22 +73,14 @@ func TestNoSkew(t *testing.T) {
 		dir := t.TempDir()
 		trainedToy(t, dir, c.format)
 		s, err := OpenScorer(dir, ScorerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		got, err := s.ScoreLines(t.Context(), []byte(c.toScore))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		m, w := s.now.Load().model, s.now.Load().memory() // that of the call
 		served, err := w.lines.Decode([]byte(c.toScore))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for trained, err := range dataset.FromReader(strings.NewReader(c.trained), "file", c.format).Batches(100) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			for _, feed := range s.Feeds() {
 				if diff := cmp.Diff(trained[feed.Name].Data(), served[feed.Name].Data()); diff != "" {
 					t.Errorf("%T: feed %s: %s", c.format, feed.Name, diff)
@@ -119,9 +111,7 @@ func TestScoresOfUnseenIDs(t *testing.T) {
 	dir := t.TempDir()
 	saveSigned(t, dir, nn.Inference(open.Named("first"), bounded.Named("second")), k)
 	s, err := OpenScorer(dir, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for id, want := range map[uint64][]float32{1: {2, 4}, 7: {0, 5}} {
 		got, err := s.Score(t.Context(), ids(id))
 		if err != nil || got.Values[0][0] != want[0] || got.Values[1][0] != want[1] {
@@ -139,37 +129,25 @@ func TestScorersAgree(t *testing.T) {
 	dir := t.TempDir()
 	n := trainedToy(t, dir, toyFormat())
 	s, err := OpenScorer(dir, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var batches []batchOf
 	var want [][]uint32
 	e := nn.NewExecutor(m.Graph)
 	for i := range 12 {
 		batches = append(batches, n.batch(uint32(100+i), 1+i*i))
 		out, err := e.Eval(t.Context(), batches[i], m.Output("click"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		want = append(want, bitsOf(out[0].Float32s()))
 	}
 	line := []byte(strings.Split(toyLines, "\n")[2])
 	d, err := dataset.NewDecoder(toyFormat())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	feeds, err := d.Decode(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	out, err := e.Eval(t.Context(), feeds, m.Output("click"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	ofLine, json := bitsOf(out[0].Float32s()), jsonOf(t, feeds, s.Feeds())
 	var all sync.WaitGroup
 	for g := range 16 {
@@ -223,19 +201,13 @@ func TestReloadDropsNothing(t *testing.T) {
 	feeds := n.batch(9, 5)
 	for i, dir := range dirs {
 		s, err := OpenScorer(dir, ScorerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		out, err := s.Score(t.Context(), feeds)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		want[i] = fmt.Sprint(bitsOf(out.Values[0]))
 	}
 	s, err := OpenScorer(dirs[0], ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	var all sync.WaitGroup
 	var answers [2]atomic.Int64
@@ -300,18 +272,14 @@ func TestScorersTakeDeltas(t *testing.T) {
 	train()
 	saveSigned(t, dir, model, k)
 	s, err := OpenScorer(dir, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	base := s.Version()
 	train()
 	saveDelta(t, delta, modelfiles.Delta{Base: base, Follows: base, Number: 1}, model, k)
 	whole := t.TempDir()
 	saveSigned(t, whole, model, k)
 	other, err := OpenScorer(whole, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := s.TakeDelta(delta); err != nil || s.Version() == base {
 		t.Fatalf("version %s, %v", s.Version(), err)
 	}
@@ -345,9 +313,7 @@ func saveDelta(t *testing.T, dir string, d modelfiles.Delta, m nn.InferenceModel
 	if err == nil {
 		err = save.Commit()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return save.Version()
 }
 
@@ -364,9 +330,7 @@ func TestScorersFindDeltas(t *testing.T) {
 		must(t, nn.NewExecutor(n.g), n.batch(1, 8), n.loss)
 		saveSigned(t, dir, model, k)
 		v, err := Version(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return v
 	}
 	base := save()
@@ -382,24 +346,18 @@ func TestScorersFindDeltas(t *testing.T) {
 		whole := t.TempDir()
 		saveSigned(t, whole, model, k)
 		other, err := OpenScorer(whole, ScorerOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		want, unscored := other.ScoreLines(t.Context(), []byte(toyLines))
 		got, err := s.ScoreLines(t.Context(), []byte(toyLines))
 		if err != nil || unscored != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want.Values[0])) {
 			t.Errorf("%s: %v, %v, want %v, %v", what, got, err, want, unscored)
 		}
 	}
-	if err := os.WriteFile(filepath.Join(deltas, "notes"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(filepath.Join(deltas, "notes"), nil, 0o600))
 	delta("c")
 	delta("a")
 	s, err := OpenScorer(dir, ScorerOptions{Deltas: deltas})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	agrees(s, "opened")
 	delta("b")
 	if took, err := s.Reload(); !took || err != nil {
@@ -419,9 +377,7 @@ func TestScorersFindDeltas(t *testing.T) {
 	before := s.Version()
 	damaged := filepath.Join(deltas, "e")
 	err = errors.Join(os.Mkdir(damaged, 0o700), os.WriteFile(filepath.Join(damaged, modelfiles.Record), []byte("{"), 0o600))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if took, err := s.Reload(); took || err == nil || !strings.Contains(err.Error(), damaged) || s.Version() != before {
 		t.Errorf("a damaged one: %v, %v", took, err)
 	}
@@ -441,9 +397,7 @@ func jsonOf(t *testing.T, feeds dataset.Batch, names []nn.Value) []byte {
 		row[v.Name] = feeds[v.Name].Data()
 	}
 	text, err := json.MarshalIndent([]any{row}, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return text
 }
 
@@ -455,9 +409,7 @@ func TestJSONRowsWithPadding(t *testing.T) {
 		return nn.EmbeddingOptions{Dim: 1, Name: name, Height: 9, PaddingIdx: padding, Init: optimizer.Constant{Value: 1}}
 	}
 	s, err := NewScorer(&Model{Graph: g, Outputs: []*nn.Node{nn.Reshape(nn.Embedding(id, of("e")), 2), nn.EmbeddingPool(words, nn.PoolSum, of("p"))}}, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	got, err := s.ScoreJSON(t.Context(), []byte(`[{"id":[3,-1],"words":[-1,5,5]},{"id":[-1,-1],"words":[]}]`))
 	if want := "[[1 0 0 0] [2 0]]"; err != nil || fmt.Sprint(got.Values) != want {
 		t.Errorf("scores %v, want %s: %v", got.Values, want, err)
@@ -482,16 +434,12 @@ func TestJSONRows(t *testing.T) {
 			return nil, err
 		}
 		d, err := dataset.NewDecoder(r.json)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return d.Decode(lines)
 	}
 	b, err := decode(`[{"x":[[1,2.5],
 		[-3e-1,0]],"id":18446744073709551615,"words":[],"class":[3]}, {"class":-4,"x":[1,2,3,4],"id":[7],"words":[5,6]}]`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	got := []any{b["x"].Data(), b["x"].Shape(), b["id"].Data(), b["words"].Data(), b["words.offsets"].Data(), b["class"].Data()}
 	want := "[[1 2.5 -0.3 0 1 2 3 4] (2, 2, 2) [18446744073709551615 7] [5 6] [0 0 2] [3 -4]]"
 	if fmt.Sprint(got) != want {
@@ -522,9 +470,7 @@ func TestScorersRefuse(t *testing.T) {
 	dir := t.TempDir()
 	n := trainedToy(t, dir, nil, "auc_0", "mean_0")
 	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	other := toyFormat()
 	other.Schema = other.Schema[1:]
 	for want, o := range map[string]ScorerOptions{
@@ -543,9 +489,7 @@ func TestScorersRefuse(t *testing.T) {
 		t.Error("a scorer of nothing")
 	}
 	s, err := NewScorer(m, ScorerOptions{Outputs: []string{"click"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := s.ScoreLines(t.Context(), []byte(toyLines)); !errors.Is(err, errNoFormat) {
 		t.Errorf("lines without a format: %v", err)
 	}
@@ -558,9 +502,7 @@ func TestScorersRefuse(t *testing.T) {
 		t.Errorf("an ended context: %v", err)
 	}
 	s, err = OpenScorer(dir, ScorerOptions{Outputs: []string{"click"}, Format: toyFormat()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := s.ScoreJSON(t.Context(), []byte(`[{"a":[1,2],"b":3,"c":4,"x":[1,2,3,4]},{"a":[1,50],"b":3,"c":4,"x":[1,2,3,4]}]`)); err == nil ||
 		!strings.Contains(err.Error(), `text:2`) || !strings.Contains(err.Error(), "50") {
 		t.Errorf("an id beyond the height: %v", err)
@@ -590,9 +532,7 @@ func FuzzJSONRows(f *testing.F) {
 			return
 		}
 		d, err := dataset.NewDecoder(format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		b, err := d.Decode(lines)
 		if err == nil && len(b["x"].Float32s()) != 2*len(b["n"].Int64s()) {
 			t.Errorf("%s: %v", text, b)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/safetensors"
 	"github.com/gofleet/gofleet/nn"
@@ -114,9 +115,7 @@ func saveSigned(t testing.TB, dir string, m nn.InferenceModel, k *keeper) {
 	if err == nil {
 		err = s.Commit()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 }
 
 // keeper is the smallest trainer: plain SGD over a map.
@@ -132,9 +131,7 @@ func minimise(t testing.TB, loss *nn.Node, lr float32) *keeper {
 	t.Helper()
 	k := &keeper{lr: lr, dense: map[string][]float32{}, rows: map[string]map[uint64][]float32{}}
 	loss.Bind(k)
-	if err := loss.Err(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, loss.Err())
 	return k
 }
 
@@ -228,17 +225,11 @@ func must(t *testing.T, e *nn.Executor, feed batchOf, fetch ...*nn.Node) {
 func save(t testing.TB, dir string, m optimizer.Model, k *keeper, parts int) {
 	t.Helper()
 	var graph bytes.Buffer
-	if err := m.WriteGraph(&graph); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "graph.json"), graph.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, m.WriteGraph(&graph))
+	law.Check(t, os.WriteFile(filepath.Join(dir, "graph.json"), graph.Bytes(), 0o644))
 	for part := range parts {
 		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("part-%d.safetensors", part)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer f.Close()
 		savePart(t, f, m.Params(), k, part, parts)
 	}
@@ -275,9 +266,7 @@ func savePart(t testing.TB, f io.Writer, params []*optimizer.Param, k *keeper, p
 	if err == nil {
 		err = w.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 }
 
 // part is the rows of a table that one file of several has.

@@ -45,9 +45,7 @@ func TestScorersLetMemoryGo(t *testing.T) {
 		g := nn.NewGraph(1)
 		x := g.Input("x", width)
 		s, err := NewScorer(&Model{Graph: g, Outputs: []*nn.Node{nn.Scale(nn.Sigmoid(nn.Scale(x, 2, 0)), 1, 1)}}, ScorerOptions{Join: join})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		score := func(ctx context.Context) weak.Pointer[float32] {
 			values := make([]float32, rows*width)
 			if out, err := s.Score(ctx, batchOf{"x": nn.Floats(values, width)}); err != nil || len(out.Values[0]) != rows*width {
@@ -89,19 +87,13 @@ func TestScoresStayWhileAModelIsTrained(t *testing.T) {
 	dir := t.TempDir()
 	n := trainedToy(t, dir, toyFormat())
 	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	loss := nn.Mean(nn.LogLoss(m.Outputs[0], m.Graph.Input("label", 1)))
 	s, err := NewScorer(m, ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	feeds := n.batch(9, 5)
 	want, err := s.Score(t.Context(), feeds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	same := func() {
 		got, err := s.Score(t.Context(), feeds)
 		if err != nil || !slices.Equal(bitsOf(got.Values[0]), bitsOf(want.Values[0])) {
@@ -127,8 +119,6 @@ func TestScoresStayWhileAModelIsTrained(t *testing.T) {
 	if out, err := exe.Eval(t.Context(), feeds, m.Outputs[0]); err != nil || math.Abs(float64(out[0].Float32s()[0]-want.Values[0][0])) < 1e-3 {
 		t.Errorf("it was not trained: %v, %v", out, err)
 	}
-	if err := exe.Close(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, exe.Close(t.Context()))
 	same()
 }

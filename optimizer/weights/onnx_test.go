@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer/weights"
 	"github.com/google/go-cmp/cmp"
 )
@@ -20,9 +21,7 @@ func TestONNX(t *testing.T) {
 	half := []float32{0, -1.5, 0.0999755859375, 65504, 0x1p-24, 3}
 	near, cut := []float32{0, -1.5, 0.10009765625, 65536, 0x1p-24, 3}, []float32{0, -1.5, 0.099609375, 65280, 0x1p-24, 3}
 	f, err := weights.Open(t.Context(), "testdata/typed.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
 	for name, want := range map[string][]float32{"typed.float32": full, "raw.float32": full, "typed.float64": full, "raw.float64": full,
 		"typed.float16": half, "raw.float16": half, "typed.bfloat16": near, "raw.bfloat16": cut} {
@@ -52,9 +51,7 @@ func TestONNX(t *testing.T) {
 		}
 	}
 	beside, err := weights.Open(t.Context(), "testdata/external.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer beside.Close()
 	for name, first := range map[string]float32{"w0": 0, "w100": 100} {
 		want := []float32{first, first + 1, first + 2, first + 3, first + 4, first + 5}
@@ -70,35 +67,23 @@ func TestONNXBeside(t *testing.T) {
 	dir := filepath.Join(outer, "model")
 	numbers := make([]byte, 48)
 	for _, name := range []string{filepath.Join(outer, "external.bin"), filepath.Join(dir, "below", "external.bin")} {
-		if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, numbers, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.MkdirAll(filepath.Dir(name), 0o777))
+		law.Check(t, os.WriteFile(name, numbers, 0o666))
 	}
-	if err := os.WriteFile(filepath.Join(dir, "short.bin"), numbers[:47], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(filepath.Join(dir, "short.bin"), numbers[:47], 0o666))
 	if err := os.Symlink(filepath.Join(outer, "external.bin"), filepath.Join(dir, "link.bin")); err != nil {
 		t.Skip("there are no links here: ", err)
 	}
 	model, err := os.ReadFile("testdata/external.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for location, want := range map[string]string{
 		"below/external.bin": "", "short.bin": "unexpected EOF", "../external.bin": "escapes", "link.bin": "escapes", "below": "not a regular file",
 		filepath.Join(outer, "external.bin"): "escapes", "external.bin": "no such file", "": "",
 	} {
 		name := filepath.Join(dir, "m.onnx")
-		if err := os.WriteFile(name, renamed(model, "external.bin", location), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(name, renamed(model, "external.bin", location), 0o666))
 		f, err := weights.Open(t.Context(), name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		_, err = f.Array("w100")
 		if (err == nil) != (want == "" && location != "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", location, err, want)
@@ -130,9 +115,7 @@ func varint(n int) string {
 // TestONNXRefuses: what is cut, or says what can't be, is an error.
 func TestONNXRefuses(t *testing.T) {
 	whole, err := os.ReadFile("testdata/typed.onnx")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	tensor := func(tensors ...string) string {
 		graph := ""
 		for _, fields := range tensors {

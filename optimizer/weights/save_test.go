@@ -19,6 +19,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -47,9 +48,7 @@ func savePaddle(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	pred, _ := paddleNet()
 	from := weights.Source{File: open(t, "testdata/paddle.npz"), Names: paddleNames}
-	if err := weights.SaveModel(t.Context(), dir, nn.Inference(pred), from); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, weights.SaveModel(t.Context(), dir, nn.Inference(pred), from))
 	return dir
 }
 
@@ -59,9 +58,7 @@ func paddleFeed(t *testing.T) (feed map[string]*tensor.Dense, want []float32) {
 	f := open(t, "testdata/paddle_predicts.npz")
 	read := func(name string) []float32 {
 		a, err := f.Array(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return a.Values
 	}
 	var ids []int64
@@ -92,15 +89,11 @@ func near(t *testing.T, got, want []float32) {
 // Also: TestAJobBeginsFromPaddle, TestGivenWords, TestSavedModelsAreSources, TestSaveModelRefuses
 func TestPaddle(t *testing.T) {
 	m, err := serve.Load(savePaddle(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	feed, want := paddleFeed(t)
 	exe := nn.NewExecutor(m.Graph)
 	out, err := exe.Eval(t.Context(), feed, m.Outputs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	near(t, out[0].Float32s(), want)
 }
 
@@ -158,14 +151,10 @@ func TestGivenWords(t *testing.T) {
 	gensim := weights.Word2Vec{Words: []string{"häuser", "?", "cat"}}
 	emb, _ := net()
 	file, err := os.Open("testdata/gensim.bin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer file.Close()
 	from := weights.Source{Rows: map[string]iter.Seq2[weights.Row, error]{"words": gensim.Read(file)}}
-	if err := weights.SaveModel(t.Context(), dir, nn.Inference(emb), from); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, weights.SaveModel(t.Context(), dir, nn.Inference(emb), from))
 	want := []weights.Row{{ID: 0, W: []float32{4, 5.25, 1e20}}, {ID: 2, W: []float32{0.1, -2.5, 3e-7}}}
 	var once sync.Once
 	fleettest.Cluster{Servers: 2, Workers: 2}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
@@ -195,23 +184,17 @@ func TestSavedModelsAreSources(t *testing.T) {
 	arrays := map[string]weights.Array{}
 	for _, name := range names {
 		a, err := saved.Array(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		arrays[name] = a
 	}
 	want, err := os.ReadFile(filepath.Join(savePaddle(t), "weights.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	sources := map[string]weights.Source{
 		"a model": {File: saved}, "in hand": {Arrays: arrays, Rows: map[string]iter.Seq2[weights.Row, error]{"cards": saved.Rows("cards")}},
 	}
 	for _, format := range []string{"rows.npz", "rows.npy", "rows.safetensors"} {
 		f, err := openBytes(t, format, write(t, format, saved.Rows("cards")))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer f.Close()
 		sources[format] = weights.Source{Arrays: arrays, File: f, Names: map[string]string{"cards": "rows"}}
 	}
@@ -287,9 +270,7 @@ func TestSaveModelRefuses(t *testing.T) {
 func TestRowsOf(t *testing.T) {
 	dir := savePaddle(t)
 	m, err := serve.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	params := nn.Inference(m.Outputs...).Params()
 	p := params[slices.IndexFunc(params, func(p *optimizer.Param) bool { return p.Name == "cards" })]
 	want, err := all(open(t, dir).Rows("cards"))

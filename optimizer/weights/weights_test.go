@@ -90,9 +90,7 @@ func read(t testing.TB, format string, data []byte) ([]weights.Row, error) {
 func openBytes(t testing.TB, name string, data []byte) (*weights.File, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(file, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, data, 0o600))
 	return weights.Open(t.Context(), file)
 }
 
@@ -214,9 +212,7 @@ func TestOtherWriters(t *testing.T) {
 func open(t *testing.T, file string) *weights.File {
 	t.Helper()
 	f, err := weights.Open(t.Context(), file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -224,18 +220,14 @@ func open(t *testing.T, file string) *weights.File {
 func golden(t *testing.T, file string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("testdata", file))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return data
 }
 
 func writeNamed(t *testing.T, rows []weights.Row) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := weights.WriteNPZ(&b, "user", rowsOf(rows...)); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, weights.WriteNPZ(&b, "user", rowsOf(rows...)))
 	return b.Bytes()
 }
 
@@ -243,15 +235,11 @@ func writeNamed(t *testing.T, rows []weights.Row) []byte {
 func arraysOf(t *testing.T, data []byte) map[string][]byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	files := map[string][]byte{}
 	for _, e := range z.File {
 		r, err := e.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if files[e.Name], err = io.ReadAll(r); err != nil {
 			t.Fatal(err)
 		}
@@ -468,13 +456,9 @@ func zipOf(t *testing.T, parts ...any) []byte {
 		if err == nil && parts[i+1] != nil {
 			_, err = w.Write(parts[i+1].([]byte))
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, z.Close())
 	return b.Bytes()
 }
 
@@ -498,9 +482,7 @@ func flipped(t *testing.T, where []byte) *weights.File {
 	data := writeNamed(t, []weights.Row{{ID: 7, W: []float32{0.1, -2.5, 3e-7}}})
 	data[bytes.LastIndex(data, where)] ^= 1
 	f, err := openBytes(t, "a.npz", data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -546,9 +528,7 @@ func sequence(t *testing.T, format string, data []byte) iter.Seq2[weights.Row, e
 		return weights.Word2Vec{Words: words, Text: format == "words.txt"}.Read(r)
 	}
 	f, err := openBytes(t, format, data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f.Rows("rows")
 }
@@ -556,9 +536,7 @@ func sequence(t *testing.T, format string, data []byte) iter.Seq2[weights.Row, e
 // TestOpenRefuses: what is no file of arrays is said to be none.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a.pdparams"), []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(filepath.Join(dir, "a.pdparams"), []byte("x"), 0o600))
 	for name, want := range map[string]string{
 		filepath.Join(dir, "a.pdparams"): "want a file named *.npz, *.npy, *.safetensors or *.onnx", filepath.Join(dir, "none.npz"): "no such file",
 		dir: "no saved model", "hdfs://nn/a.npz": "hdfs",
@@ -590,9 +568,7 @@ func FuzzText(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := weights.WriteText(&b, rowsOf(rows...)); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, weights.WriteText(&b, rowsOf(rows...)))
 		again, err := all(weights.ReadText(&b))
 		same := cmp.Comparer(func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b })
 		if diff := cmp.Diff(rows, again, same); err != nil || diff != "" {

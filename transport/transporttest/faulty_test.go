@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/transporttest"
 	"github.com/google/go-cmp/cmp"
@@ -35,9 +36,7 @@ func open(t *testing.T) (*office, *transport.Memory) {
 	t.Helper()
 	net, o := transport.NewMemory(), new(office)
 	l, err := net.Listen("server")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(o.handle) }()
 	t.Cleanup(func() {
@@ -111,9 +110,7 @@ func TestDuplicateAnswers(t *testing.T) {
 	first := 0
 	for i := range 20 {
 		answer, err := call(t.Context(), faulty, fmt.Sprint("push ", i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if answer == fmt.Sprintf("push %d, number %d", i, 2*i+1) {
 			first++
 		}
@@ -131,9 +128,7 @@ func TestCorrupt(t *testing.T) {
 	for i := range 40 {
 		req := fmt.Sprint("push ", i)
 		answer, err := call(t.Context(), faulty, req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		seen := o.seen[len(o.seen)-1]
 		inRequest := flipped(req, seen)
 		inAnswer := flipped(fmt.Sprintf("%s, number %d", seen, len(o.seen)), answer)
@@ -171,9 +166,7 @@ func TestCut(t *testing.T) {
 	for i := range 40 {
 		req := fmt.Sprint("push ", i)
 		answer, err := call(t.Context(), faulty, req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		seen := o.seen[len(o.seen)-1]
 		whole := fmt.Sprintf("%s, number %d", seen, len(o.seen))
 		cutRequest, cutAnswer := len(seen) < len(req), len(answer) < len(whole)

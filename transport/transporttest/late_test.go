@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/gofleet/gofleet/transport/codec"
 	"github.com/gofleet/gofleet/transport/transporttest"
@@ -77,9 +78,7 @@ func TestLateDoesNotBlock(t *testing.T) {
 		net := transport.NewMemory()
 		faulty := transporttest.NewFaulty(net, 1, transporttest.Faults{Late: 1, MaxDelay: time.Second})
 		l, err := faulty.Listen("server")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		second, seen := make(chan struct{}), make(chan string, 10)
 		served := make(chan error, 1)
 		var firsts atomic.Int32
@@ -115,9 +114,7 @@ func TestLateEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net, release := transport.NewMemory(), make(chan struct{})
 		l, err := net.Listen("server")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		var seen atomic.Int32
 		served := make(chan error, 1)
 		go func() {
@@ -149,13 +146,9 @@ func TestLateEnds(t *testing.T) {
 func TestSpoiltMessagesAreRefused(t *testing.T) {
 	_, net := open(t)
 	none, err := codec.ByName("none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	l, err := transport.Compressed(net, none, 0).Listen("safe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	var wrong atomic.Int32
 	go func() {

@@ -41,9 +41,7 @@ func (l *ledger) count(req []byte) int {
 func safe(t testing.TB) transport.Transport {
 	t.Helper()
 	none, err := codec.ByName("none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	tr := transport.Compressed(&transport.FastHTTP{Checksum: true}, none, 0)
 	t.Cleanup(tr.(transport.IdleCloser).CloseIdleConnections)
 	return tr
@@ -54,15 +52,11 @@ func behind(t *testing.T, endpoint string, seed uint64, faults transporttest.Lin
 	t.Helper()
 	book := &ledger{served: map[string]int{}}
 	l, err := safe(t).Listen(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(book.handle) }()
 	relay, err := transporttest.NewRelay(l.Endpoint(), seed, faults)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() {
 		relay.Close()
 		relay.Close()
@@ -133,9 +127,7 @@ func TestBrokenLines(t *testing.T) {
 func TestHealthyRelay(t *testing.T) {
 	transporttest.CheckLeaks(t)
 	dir, err := os.MkdirTemp("", "s") // a socket's name is short, and t.TempDir's may be long
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer os.RemoveAll(dir)
 	book, relay := behind(t, "unix:"+filepath.Join(dir, "s"), 1, transporttest.LineFaults{})
 	client := safe(t)
@@ -154,9 +146,7 @@ func TestHealthyRelay(t *testing.T) {
 func TestRelayToAClosedPort(t *testing.T) {
 	transporttest.CheckLeaks(t)
 	relay, err := transporttest.NewRelay("127.0.0.1:1", 1, transporttest.LineFaults{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer relay.Close()
 	if err := safe(t).Call(t.Context(), relay.Endpoint(), nil, func([]byte) error { return nil }); err == nil {
 		t.Error("nobody answered, and the call did not fail")
@@ -203,17 +193,13 @@ func TestRelayedSitsTheExam(t *testing.T) {
 func TestRelayedBreaks(t *testing.T) {
 	transporttest.CheckLeaks(t)
 	none, err := codec.ByName("none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	under := transporttest.NewRelayed(&transport.FastHTTP{}, 3, transporttest.LineFaults{Cut: 0.5, Corrupt: 0.3, Within: 5000})
 	defer under.CloseIdleConnections()
 	tr := transport.Compressed(under, none, 0)
 	book := &ledger{served: map[string]int{}}
 	l, err := tr.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	go func() { served <- l.Serve(book.handle) }()
 	failed := 0

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 var (
@@ -42,9 +44,7 @@ func TestPower(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			diff, err := filepath.Abs(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			if out, err := run(t, tree, "git", "apply", "-C1", diff); err != nil {
 				t.Fatalf("it no longer applies: %s", out)
 			}
@@ -71,9 +71,7 @@ func TestPower(t *testing.T) {
 func copyTree(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("../../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	out, err := run(t, root, "git", "ls-files")
 	if err != nil {
 		t.Skipf("no repository: %s", out)
@@ -86,12 +84,8 @@ func copyTree(t *testing.T) string {
 			continue // a link, or what was removed
 		}
 		to := filepath.Join(tree, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(to, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.MkdirAll(filepath.Dir(to), 0o755))
+		law.Check(t, os.WriteFile(to, data, 0o644))
 	}
 	return tree
 }

@@ -41,9 +41,7 @@ func newStore(t *testing.T) (*Store, *shell) {
 func over(t *testing.T, f *shell) *Store {
 	t.Helper()
 	s, err := New(Options{Command: command(f.root)}, "hdfs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	s.start = f.run
 	return s
 }
@@ -60,9 +58,7 @@ func TestExam(t *testing.T) {
 			o, dir = Options{}, fmt.Sprintf("%s/%d-%d", strings.TrimPrefix(url, "hdfs://"), os.Getpid(), dirs.Add(1))
 		}
 		s, err := New(o, "hdfs")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return s, dir
 	})
 }
@@ -84,9 +80,7 @@ func read(ctx context.Context, s *Store, name string, r store.Range) (string, er
 func put(t *testing.T, s *Store, name, text string) (version string) {
 	t.Helper()
 	version, err := s.Put(t.Context(), name, section(text), store.Condition{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return version
 }
 
@@ -231,9 +225,7 @@ func TestAReplacementThatEndsMeanwhile(t *testing.T) {
 func TestPatience(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{0: 6 * time.Minute, time.Second: 5 * time.Minute, time.Hour: 3 * time.Hour} {
 		s, err := New(Options{Command: command("x"), Timeout: timeout}, "hdfs")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if got := store.CostsOf(s).Answer; got != want {
 			t.Errorf("with a timeout of %v an answer may take %v, want %v", timeout, got, want)
 		}
@@ -284,13 +276,9 @@ func TestTransientFaultsAreRetried(t *testing.T) {
 			return trouble{}
 		}
 		first, err := s.Put(t.Context(), "nn/f", section("first"), store.Condition{Absent: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		second, err := s.Put(t.Context(), "nn/f", section("second"), store.Condition{Version: first})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if i, err := s.Stat(t.Context(), "nn/f"); err != nil || i.Version != second || len(f.names()) != 1 {
 			t.Errorf("there is %+v, error %v, of %v", i, err, f.names())
 		}
@@ -322,9 +310,7 @@ func TestInterruptedReadGoesOn(t *testing.T) {
 // TestAReaderThatWaits has all of a file, however long ago its command has ended, and no command for it again.
 func TestAReaderThatWaits(t *testing.T) {
 	s, err := New(Options{Command: command(t.TempDir())}, "hdfs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	want := strings.Repeat("0123456789abcdef", 60<<10/16) // which lies in a pipe, a part of it where these are small
 	put(t, s, "nn/f", want)
 	defer func(was time.Duration) { lingers = was }(lingers)
@@ -335,9 +321,7 @@ func TestAReaderThatWaits(t *testing.T) {
 		return start(ctx, in, out, said, args...)
 	}
 	f, err := s.Open(t.Context(), "nn/f", store.Range{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer f.Close()
 	select {
 	case <-ended:
@@ -351,9 +335,7 @@ func TestAReaderThatWaits(t *testing.T) {
 // TestSecrets: no error has the user's password, whoever says it.
 func TestSecrets(t *testing.T) {
 	s, err := New(Options{Command: command(t.TempDir()), FSName: "afs://nn:9902", UGI: "me,is-wrong"}, "afs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	_, err = s.Stat(t.Context(), "/f")
 	if !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "is-wrong") || !strings.Contains(err.Error(), "ugi=me,…") {
 		t.Errorf("got %v", err)
@@ -367,13 +349,9 @@ func TestSecrets(t *testing.T) {
 // TestACommandThatHangs is ended, and named.
 func TestACommandThatHangs(t *testing.T) {
 	root := t.TempDir()
-	if err := os.WriteFile(filepath.Join(root, "hangs"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(filepath.Join(root, "hangs"), nil, 0o666))
 	s, err := New(Options{Command: command(root), Timeout: 50 * time.Millisecond}, "hdfs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if _, err := s.Stat(t.Context(), "nn/f"); !errors.Is(err, context.DeadlineExceeded) && (err == nil || !strings.Contains(err.Error(), "-stat has not ended for 50ms")) {
 		t.Errorf("got %v", err)
 	}
@@ -403,13 +381,9 @@ func TestLongListings(t *testing.T) {
 	law.Slow(t)
 	s, f := newStore(t)
 	dir := f.local("hdfs://host/dir")
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.MkdirAll(dir, 0o777))
 	write := func(name string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o666))
 	}
 	listed := func(want, commands int) {
 		t.Helper()

@@ -44,9 +44,7 @@ func newStore(t *testing.T) (*Store, *fake) {
 	t.Cleanup(server.Close)
 	s, err := New(t.Context(), Options{Endpoint: server.URL, Region: "here", PieceBytes: leastPiece,
 		Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return s, f
 }
 
@@ -117,9 +115,7 @@ func TestRequestsThatFail(t *testing.T) {
 			t.Errorf("%d bytes: %v", len(content), err)
 		}
 		r, err := s.Open(t.Context(), "b/f", store.Range{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		got, err := io.ReadAll(r)
 		r.Close()
 		if err != nil || !bytes.Equal(got, content) || failed.Load() < 2 {
@@ -188,14 +184,10 @@ func TestCertificates(t *testing.T) { // Serial: it sets a variable of the envir
 	defer server.Close()
 	name := filepath.Join(t.TempDir(), "ca.pem")
 	ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-	if err := os.WriteFile(name, ca, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(name, ca, 0o666))
 	t.Setenv("AWS_CA_BUNDLE", name)
 	s, err := New(t.Context(), Options{Endpoint: server.URL, Region: "here", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", "")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	s.piece = 1000
 	for _, size := range []int{1, 2500} {
 		if _, err := s.Put(t.Context(), "b/f", section(make([]byte, size)), store.Condition{}); err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // Those who have come are told who has not.
@@ -13,16 +15,12 @@ func TestMissingRanksAreToldToTheOthers(t *testing.T) {
 	all := &callers{meeting: meeting{Process: Process{Size: 4}, place: fixedPlace("node0:1")}, calls: make([]call, 4)}
 	theirs, ours := net.Pipe()
 	defer theirs.Close()
-	if err := all.add(call{ours, hello{Rank: 2}}); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, all.add(call{ours, hello{Rank: 2}}))
 	err := all.gaveUp(context.DeadlineExceeded)
 	told := make(chan error)
 	go func() { told <- all.answer(answer{Error: err.Error(), Final: true}) }()
 	var a answer
-	if err := receiveMessage(theirs, &a); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, receiveMessage(theirs, &a))
 	if err := <-told; err != nil {
 		t.Error(err)
 	}
@@ -48,14 +46,10 @@ func TestStrangers(t *testing.T) {
 	address, _ := m.place.address()
 
 	silent, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer silent.Close()
 	noisy, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer noisy.Close()
 	noisy.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
 	mine := hello{meetingVersion, "mine", 1, 2, "127.0.0.1", 0}
@@ -90,16 +84,10 @@ func TestStrangers(t *testing.T) {
 func knock(t *testing.T, address string, h hello) (a answer) {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer conn.Close()
-	if err := send(conn, h); err != nil {
-		t.Fatal(err)
-	}
-	if err := receiveMessage(conn, &a); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, send(conn, h))
+	law.Check(t, receiveMessage(conn, &a))
 	return a
 }
 
@@ -108,9 +96,7 @@ type door struct{ net.Listener }
 
 func newDoor(t *testing.T) door {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { l.Close() })
 	return door{l}
 }

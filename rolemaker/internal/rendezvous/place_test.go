@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func TestMeetingPlaces(t *testing.T) {
@@ -45,9 +47,7 @@ func TestMeetingPlaces(t *testing.T) {
 func TestRankOfAnotherParent(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	p := Process{}.privatePlace()
-	if err := os.Mkdir(p.dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Mkdir(p.dir, 0o700))
 	if _, err := p.address(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "set FLEET_RENDEZVOUS") {
 		t.Errorf("error %v", err)
 	}
@@ -56,9 +56,7 @@ func TestRankOfAnotherParent(t *testing.T) {
 func TestAddressOfRubbish(t *testing.T) {
 	p := filePlace{dir: t.TempDir(), name: "x"}
 	for _, text := range []string{"", "nonsense", "127.0.0.1", strings.Repeat("x", 5000)} {
-		if err := os.WriteFile(p.String(), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(p.String(), []byte(text), 0o600))
 		if a, err := p.address(); err == nil {
 			t.Errorf("a file with %.20q gives the address %q", text, a)
 		}
@@ -67,9 +65,7 @@ func TestAddressOfRubbish(t *testing.T) {
 
 func TestHoldPort(t *testing.T) {
 	a, err := holdPort(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer a.Close()
 	port := a.Addr().(*net.TCPAddr).Port
 	if port < firstPort || port > lastPort {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/porttest"
 )
 
@@ -101,9 +102,7 @@ func TestRanksMeet(t *testing.T) {
 func staleDir(t *testing.T) string {
 	dir := t.TempDir()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -117,9 +116,7 @@ func staleDir(t *testing.T) string {
 		}
 	}()
 	t.Cleanup(func() { l.Close(); <-done })
-	if err := os.WriteFile(filepath.Join(dir, fileName("job 1")), []byte(l.Addr().String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(filepath.Join(dir, fileName("job 1")), []byte(l.Addr().String()), 0o600))
 	return dir
 }
 
@@ -178,9 +175,7 @@ func TestTwoProcessesOfOneRank(t *testing.T) {
 
 func TestSomeoneListensAtTheRendezvous(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer l.Close()
 	_, err = Meet(t.Context(), job(2, l.Addr().String())[0])
 	if err == nil || !strings.Contains(err.Error(), "rank 0 can't listen for the others") || !strings.Contains(err.Error(), l.Addr().String()) {
@@ -212,12 +207,8 @@ func TestDirectoryOfOthers(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", t.TempDir())
 	dir := Process{}.privatePlace().dir
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.Mkdir(dir, 0o700))
+	law.Check(t, os.Chmod(dir, 0o777))
 	for r, o := range meetAll(within(t, time.Minute), job(2, "")) {
 		if o.err == nil || !strings.Contains(o.err.Error(), "is not a directory of this user's alone") {
 			t.Errorf("rank %d: %v, error %v", r, o.endpoints, o.err)

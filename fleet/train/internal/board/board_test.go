@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer/weights"
 )
@@ -51,15 +52,11 @@ func TestHistogram(t *testing.T) {
 func TestNames(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"events.out.tfevents.4000000000.elsewhere.1", "x", "events.out.tfevents.x"} {
-		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
 	}
 	for range 3 {
 		w, err := NewWriter(dir, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		w.Close()
 	}
 	found, _ := filepath.Glob(filepath.Join(dir, "events.out.tfevents.*"))
@@ -88,9 +85,7 @@ func TestProjectorLabels(t *testing.T) {
 		}
 	}
 	err := Project(dir, []Table{{Name: `a"b`, Rows: rows(broken), Most: 2, Label: func(id uint64) string { return "x\ty\n" }}, {Name: "all", Rows: rows(nil), Most: 9}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	for name, want := range map[string]string{
 		"embedding_0.tsv": "0\t-0.5\n1\t-0.5\n", "embedding_0.metadata.tsv": "id\tlabel\n0\tx y \n1\tx y \n",
 		"embedding_1.metadata.tsv": "0\n1\n2\n3\n4\n",
