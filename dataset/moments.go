@@ -164,8 +164,7 @@ func MomentsOfAll(ctx context.Context, w Exchanger, own []Moments) ([]Moments, e
 		}
 		if len(its) != len(own) {
 			return nil, fmt.Errorf("dataset: MomentsOfAll: worker %d gave %d moments, this one %d: all have to give "+
-				"those of one column",
-				worker, len(its), len(own))
+				"those of one column", worker, len(its), len(own))
 		}
 		for i := range all {
 			all[i] = all[i].And(its[i])

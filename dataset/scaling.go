@@ -79,15 +79,13 @@ func (c CSVColumn) Standardize(moments []Moments) (CSVColumn, error) {
 	}
 	if want := max(c.Width(), 1); len(moments) != want {
 		return c, fmt.Errorf("%w %q: Standardize: %d moments for %d values a row: give it what Dataset.Moments says "+
-			"of this column",
-			ErrColumn, c.Name, len(moments), want)
+			"of this column", ErrColumn, c.Name, len(moments), want)
 	}
 	scale := make([]Scaling, len(moments))
 	for i, m := range moments {
 		if m.Count == 0 {
 			return c, fmt.Errorf("%w %q: Standardize: no row has a number in %s, which nothing can be learned from: "+
-				"leave it out",
-				ErrColumn, c.Name, c.origin(i))
+				"leave it out", ErrColumn, c.Name, c.origin(i))
 		}
 		if n := len(c.Scale); n > 0 {
 			scale[i] = c.Scale[i%n]

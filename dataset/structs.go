@@ -92,8 +92,7 @@ func Schema[T any]() ([]CSVColumn, error) {
 		}
 		if old := first[f.column]; f.size != old.size || f.hash.Height != old.hash.Height {
 			return nil, fmt.Errorf("%w %q: fields %s and %s differ in their hash, or in how many values they have, "+
-				"which no file's may",
-				ErrColumn, l.columns[f.column].Name, old.name, f.name)
+				"which no file's may", ErrColumn, l.columns[f.column].Name, old.name, f.name)
 		}
 		c := &schema[f.column]
 		c.Column, c.Hash, c.Fields = l.columns[f.column], f.hash.Height, append(c.Fields, f.field)

@@ -57,8 +57,7 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 			return nil, fmt.Errorf("fleet: Explain: %d ids of %q: want an embedding's name, and 0 or more ids", n, name)
 		}
 	}
-	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids),
-		Counts: j.counts()}
+	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids), Counts: j.counts()}
 	var sizes []float64
 	if measured, is := j.backend.(backend.Sized); is {
 		sizes = measured.IDSizes()

@@ -213,8 +213,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if limit := cgroup.LimitCollector(); limit > 0 {
 		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
-	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics,
-		merged: &f.merged}
+	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics, merged: &f.merged}
 	err := j.plan(params, f.options.Placements)
 	if err == nil {
 		err = f.equip(j, params)

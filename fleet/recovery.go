@@ -119,8 +119,7 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
 	if err = f.saving.joined(j); err == nil {
-		err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) },
-			f.merged.frozen)
+		err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) }, f.merged.frozen)
 	}
 	return f.saved("Checkpoint", err)
 }

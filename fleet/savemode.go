@@ -232,8 +232,7 @@ func (o SaveOptions) check(j *job) error {
 			p.Entry.Counts()
 	}):
 		return fmt.Errorf("%w by any table: set ShowClick in an Entry, or none of BaseThreshold, DeltaThreshold and "+
-			"DeltaKeepDays",
-			table.ErrNoScore)
+			"DeltaKeepDays", table.ErrNoScore)
 	}
 	if o.Mode == SaveBatch {
 		shrink, _ := o.Shrink.of()

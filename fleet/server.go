@@ -197,8 +197,7 @@ func (f *Fleet) Unsaved() error { return f.saving.lost() }
 func (f *Fleet) serverCall(call string) (*job, error) {
 	if !f.IsServer() {
 		return nil, fmt.Errorf("fleet: %s: this is %v, in a job of %d servers; its calls are InitWorker and "+
-			"StopWorker: %w",
-			call, f, f.ServerNum(), ErrRole)
+			"StopWorker: %w", call, f, f.ServerNum(), ErrRole)
 	}
 	return f.minimized(call)
 }

@@ -324,8 +324,7 @@ func (r *crowding) see(c *cell, h *Histogram) {
 	}
 	if 2*r.together >= r.rows {
 		slog.Warn("nn: half of the scores lie in one bucket, which tells none of them apart: AUC has buckets for "+
-			"small probabilities",
-			"metric", c.node.label(), "buckets", len(h.Pos))
+			"small probabilities", "metric", c.node.label(), "buckets", len(h.Pos))
 	}
 	r.rows = -1
 }

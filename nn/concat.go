@@ -66,8 +66,7 @@ func (o concat) infer(in []*Node) ([]int, error) {
 	for _, n := range in[1:] {
 		if len(n.shape) != len(shape) || !equalShapes(without(n.shape, axis), without(shape, axis)) {
 			return nil, fmt.Errorf("inputs %v and %v don't fit: all dimensions but the one that is joined, axis %d, "+
-				"have to be the same",
-				in[0], n, axis)
+				"have to be the same", in[0], n, axis)
 		}
 		shape[axis] += n.shape[axis]
 	}

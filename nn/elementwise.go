@@ -74,8 +74,7 @@ var functions = tabled(
 				}
 				return x
 			})
-		},
-		backward: func(c *cell, a args) { c.eachGrad(func(x, y float32) float32 { return below(x, y+a[0], 1) }) }},
+		}, backward: func(c *cell, a args) { c.eachGrad(func(x, y float32) float32 { return below(x, y+a[0], 1) }) }},
 	row{name: "gelu", forward: geluOf, backward: geluGrad},
 	row{name: "swish", forward: swishOf, backward: swishGrad},
 	row{name: "softplus", forward: slices1(softplusOf), backward: softplusGrad},
@@ -100,8 +99,7 @@ var functions = tabled(
 				return fmt.Errorf("the lower limit %v is above the upper, %v", a[0], a[1])
 			}
 			return nil
-		},
-		forward: func(c *cell, a args) { c.each(func(x float32) float32 { return min(max(x, a[0]), a[1]) }) },
+		}, forward: func(c *cell, a args) { c.each(func(x float32) float32 { return min(max(x, a[0]), a[1]) }) },
 		backward: func(c *cell, a args) {
 			c.eachGrad(func(x, _ float32) float32 {
 				if x <= a[0] || x >= a[1] {

@@ -90,8 +90,7 @@ func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
 		name = g.free("embedding") + ".w_0"
 	}
 	return &optimizer.Param{Name: name, Shape: shape, Embedding: true, Init: resolve(defaultInit(init), shape),
-		Seed:  g.seed,
-		Entry: o.Entry, MaxBytes: o.MaxBytes}
+		Seed: g.seed, Entry: o.Entry, MaxBytes: o.MaxBytes}
 }
 
 // takenBy returns how the node that has the name of table p differs from it, nil if it is that table.

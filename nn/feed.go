@@ -81,8 +81,7 @@ func (b *feedBatch) beside(p *plan, c *cell) error {
 	for row := range b.rows {
 		if ids, n := length(b.offsets[slot], row), length(b.offsets[values], row); ids != n {
 			return fmt.Errorf("nn: feed %q%s, row %d%s: %d values for %d ids of %q", c.in[2].node.name,
-				c.in[2].node.made, row,
-				b.where(slot, row), n, ids, c.in[0].node.name)
+				c.in[2].node.made, row, b.where(slot, row), n, ids, c.in[0].node.name)
 		}
 	}
 	return nil
@@ -172,8 +171,7 @@ func (b *feedBatch) loadSlot(i int, c *cell, ids *tensor.Dense, batch map[string
 	}
 	if len(ids.Shape()) != 1 || len(offsets.Shape()) != 1 || !covers(b.offsets[i], ids.Shape()[0]) {
 		return fmt.Errorf("nn: feed %q%s of shape %v: its offsets, of shape %v, have to rise from 0 to the number of "+
-			"ids",
-			n.name, n.made, ids.Shape(), offsets.Shape())
+			"ids", n.name, n.made, ids.Shape(), offsets.Shape())
 	}
 	return b.agree(n, len(b.offsets[i])-1)
 }

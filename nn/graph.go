@@ -203,8 +203,7 @@ func swapped(o op, in []*Node) error {
 		do = "exchange them"
 	}
 	return fmt.Errorf("it takes a prediction, here %s, and a label, here %s, which gets no gradient and is computed "+
-		"from parameters: %s",
-		in[0].placed(), in[1].placed(), do)
+		"from parameters: %s", in[0].placed(), in[1].placed(), do)
 }
 
 // ancestors marks the nodes and all nodes on which they depend, by index.

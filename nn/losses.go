@@ -42,8 +42,7 @@ var differences = tabled(
 				return float32(math.Copysign(1, float64(d)))
 			})
 		}},
-	row{name: "smooth_l1", attrs: "delta",
-		check: func(a args) error { return aboveZero("delta", a[0]) },
+	row{name: "smooth_l1", attrs: "delta", check: func(a args) error { return aboveZero("delta", a[0]) },
 		forward: func(c *cell, a args) {
 			c.eachDifference(func(d float32) float32 {
 				if abs(d) < a[0] {
@@ -149,16 +148,14 @@ var labelFormulas = tabled(
 			c.eachLabel(func(p, y float64) float64 {
 				return -y*math.Log(p+logLossEpsilon) - (1-y)*math.Log(1-p+logLossEpsilon)
 			})
-		},
-		backward: labelGrad(logLossGrad)},
+		}, backward: labelGrad(logLossGrad)},
 	row{name: "binary_cross_entropy",
 		limits: func(n *Node) []limit { return []limit{labels01(n), probabilities(n, 0)} },
 		forward: func(c *cell, _ args) {
 			c.eachLabel(func(p, y float64) float64 {
 				return -y*max(math.Log(p), -100) - (1-y)*max(math.Log1p(-p), -100)
 			})
-		},
-		backward: labelGrad(crossEntropyGrad)},
+		}, backward: labelGrad(crossEntropyGrad)},
 	row{name: "binary_cross_entropy_with_logits", forward: logitsCrossEntropy,
 		backward: labelGrad(logitsCrossEntropyGrad)},
 	row{name: "focal_loss", attrs: "gamma [alpha]",
@@ -186,8 +183,7 @@ var labelFormulas = tabled(
 				return 0
 			})
 		}},
-	row{name: "contrastive", attrs: "margin",
-		check: func(a args) error { return aboveZero("margin", a[0]) },
+	row{name: "contrastive", attrs: "margin", check: func(a args) error { return aboveZero("margin", a[0]) },
 		forward: func(c *cell, a args) {
 			c.eachLabel(func(d, y float64) float64 {
 				short := max(0, float64(a[0])-d)

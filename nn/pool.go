@@ -141,8 +141,7 @@ func (w window) slide(x *Node) ([]int, error) {
 	}
 	if w.Kernel <= 0 || w.Stride <= 0 || w.Padding < 0 || w.Padding >= w.Kernel {
 		return nil, fmt.Errorf("kernel %d, stride %d, padding %d: a kernel of at least 1 and a smaller padding are "+
-			"needed",
-			w.Kernel, w.Stride, w.Padding)
+			"needed", w.Kernel, w.Stride, w.Padding)
 	}
 	shape := []int{batch, x.shape[1], 0, 0}
 	for i := 2; i < 4; i++ {

@@ -83,8 +83,7 @@ func (r *report) finish(res TrainResult) {
 		return
 	}
 	line := fmt.Sprintf("%s%s examples%s in %s  %s examples/s  loss %.4f%s", r.label(), grouped(res.Samples),
-		beside(res.Passed),
-		spoken(res.Elapsed), grouped(int(res.Rate())), res.Loss, r.fetches(res))
+		beside(res.Passed), spoken(res.Elapsed), grouped(int(res.Rate())), res.Loss, r.fetches(res))
 	if r.style == live {
 		fmt.Fprintf(r.Out, "\r\x1b[K%s\n", line)
 	}

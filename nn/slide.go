@@ -89,8 +89,7 @@ func (o sliding) each(from, to int, f func(k, n int)) {
 // met returns the numbers of x under the columns of filters from k on, one matrix an example: row i is for position i.
 func (o sliding) met(x *cell, numbers []float32, example, k int) kernels.View {
 	d := x.shape[2]
-	return kernels.View{Data: numbers[(example*x.shape[1]+k*max(1, o.Dilation))*d:], Row: d, Col: 1,
-		Step: x.cols()}
+	return kernels.View{Data: numbers[(example*x.shape[1]+k*max(1, o.Dilation))*d:], Row: d, Col: 1, Step: x.cols()}
 }
 
 // own returns numbers of the cell, one matrix an example.

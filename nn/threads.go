@@ -28,8 +28,7 @@ import (
 // A job that resumes in the middle of an epoch continues in each thread's share of it, if the number of threads is the
 // same; otherwise the worker begins the epoch anew and logs that.
 func TrainThreads(ctx context.Context, g *Graph, threads int,
-	batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error],
-	o TrainOptions) (TrainResult, error) {
+	batches func(thread int) iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions) (TrainResult, error) {
 	if threads < 1 {
 		return TrainResult{}, fmt.Errorf("nn: TrainThreads with %d threads: give 1 or more", threads)
 	}
@@ -86,8 +85,7 @@ func (g seats) leave() { <-g }
 
 // train runs one thread.
 func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
-	batches iter.Seq2[map[string]*tensor.Dense, error],
-	o TrainOptions) error {
+	batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions) error {
 	*l = trainLoop{exe: NewExecutor(g), crowd: c, after: o.Step, began: c.began}
 	l.exe.counts, l.exe.shows = c.counts, o.Gradients
 	l.exe.SetThread(thread, len(c.loops))

@@ -83,8 +83,7 @@ func (e env) collectiveAlone() (Identity, error) {
 		return Identity{}, err
 	case n > 1:
 		return Identity{}, fmt.Errorf("%s is %d, but %s is not set; it lists the endpoints of all workers, "+
-			"\"ip:port,ip:port\"",
-			envWorkerNum, n, envWorkers)
+			"\"ip:port,ip:port\"", envWorkerNum, n, envWorkers)
 	}
 	return Local{}.Identity()
 }
@@ -99,8 +98,7 @@ func (e env) rank(workers []string) (int, error) {
 		return 0, err
 	case !numbered && current == "":
 		return 0, fmt.Errorf("%s and %s are not set; one of them says which of %s this worker is", envWorkerID,
-			envCurrent,
-			strings.Join(workers, ","))
+			envCurrent, strings.Join(workers, ","))
 	case current != "" && at < 0:
 		return 0, fmt.Errorf("%s is %q, which is not one of %s: %s", envCurrent, current, envWorkers,
 			strings.Join(workers, ","))

@@ -76,8 +76,7 @@ func (id Identity) Validate() error {
 		return errors.New("rolemaker: a collective job has workers alone, no servers")
 	case id.amongWorkers() && len(id.WorkerEndpoints) != id.Workers:
 		return fmt.Errorf("rolemaker: %d worker endpoints for the %d workers of a collective job: %q",
-			len(id.WorkerEndpoints), id.Workers,
-			id.WorkerEndpoints)
+			len(id.WorkerEndpoints), id.Workers, id.WorkerEndpoints)
 	case id.Local() && (id.IsServer() || id.Workers > 1):
 		return fmt.Errorf("rolemaker: a job of %d workers has no servers; name their endpoints", id.Workers)
 	case id.Index < 0 || id.Index >= id.peers():

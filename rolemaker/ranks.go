@@ -41,8 +41,7 @@ func (e env) ranks() (c claim, err error) {
 	}
 	if err != nil {
 		return c, fmt.Errorf("%s: %s started this process as one of several, but %w: %s", e.show(c.names...), l.name,
-			err,
-			advice)
+			err, advice)
 	}
 	w.job = cmp.Or(e("TORCHELASTIC_RUN_ID"), w.job)
 	where := e.master(l)

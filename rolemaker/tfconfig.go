@@ -126,8 +126,7 @@ func (c *claim) task(tasks tfTasks, chief int) error {
 	case slices.Contains(chiefs, kind):
 		c.id.Role = Worker
 	case kind == "":
-		return fmt.Errorf("%s: it lists several tasks, and does not say which this process is: %s",
-			c.names[0], advice)
+		return fmt.Errorf("%s: it lists several tasks, and does not say which this process is: %s", c.names[0], advice)
 	default:
 		c.id.Role = nobody
 		return fmt.Errorf("%s has a task of type %q, which takes no part in training: leave it out of the job, or say "+

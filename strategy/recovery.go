@@ -176,8 +176,7 @@ func (r Recovery) checkJournal() (errs []error) {
 	}
 	if r.WorkerLost != "" && r.Dir == "" {
 		errs = append(errs, fmt.Errorf("strategy: recovery: worker_lost is %s, but no dir says where checkpoints go; "+
-			"give both or none",
-			r.WorkerLost))
+			"give both or none", r.WorkerLost))
 	}
 	return append(errs, oneOf("recovery: journal", r.Journal, "", JournalProcess, JournalMachine),
 		oneOf("recovery: worker_lost", r.WorkerLost, "", WorkerGoOn, WorkerBack))

@@ -103,8 +103,7 @@ func (s Strategy) checkModeFields() error {
 	}
 	if s.Merge != "" && s.Mode == ModeAsync && s.MaxMergeVarNum <= 1 {
 		errs = append(errs, fmt.Errorf("strategy: merge is %q, but max_merge_var_num is %d: no gradients travel "+
-			"together; raise the one or leave out the other",
-			s.Merge, s.MaxMergeVarNum))
+			"together; raise the one or leave out the other", s.Merge, s.MaxMergeVarNum))
 	}
 	if s.NoForesight && s.DelayCompensation > 0 {
 		errs = append(errs, errors.New("strategy: no_foresight is true, but with delay_compensation nothing is "+
@@ -112,8 +111,7 @@ func (s Strategy) checkModeFields() error {
 	}
 	if s.SendWaitTimes > 0 && s.MaxMergeVarNum <= 1 {
 		errs = append(errs, fmt.Errorf("strategy: send_wait_times is %d, but max_merge_var_num is %d: there is "+
-			"nothing to wait for; raise the one or leave out the other",
-			s.SendWaitTimes, s.MaxMergeVarNum))
+			"nothing to wait for; raise the one or leave out the other", s.SendWaitTimes, s.MaxMergeVarNum))
 	}
 	return errors.Join(errs...)
 }

@@ -115,8 +115,7 @@ func (m *Memory) call(ctx context.Context, by *memoryReader, endpoint string, re
 	return read(answer.B)
 }
 
-func (m *Memory) send(ctx context.Context, by *memoryReader, endpoint string, req [][]byte, size int) (*buffer,
-	error) {
+func (m *Memory) send(ctx context.Context, by *memoryReader, endpoint string, req [][]byte, size int) (*buffer, error) {
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnreachable, ended(ctx))
 	}

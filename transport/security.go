@@ -74,8 +74,7 @@ func (f *FastHTTP) tlsConfig() (*tls.Config, error) {
 			f.tls = f.TLS.Clone()
 			f.tls.MinVersion = max(f.tls.MinVersion, tls.VersionTLS13)
 		case f.TLSDir != "":
-			f.files = &certificates{dir: f.TLSDir, token: f.Token != "" || f.ReadToken != "",
-				log: f.logger}
+			f.files = &certificates{dir: f.TLSDir, token: f.Token != "" || f.ReadToken != "", log: f.logger}
 		}
 	})
 	if f.files != nil {
@@ -148,8 +147,7 @@ func readTLSDir(dir string, token bool) (*tls.Config, error) {
 func (f *FastHTTP) warn(config *tls.Config, endpoint string, at net.Addr) {
 	if tcp, ok := at.(*net.TCPAddr); ok && config == nil && f.Token+f.ReadToken != "" && !tcp.IP.IsLoopback() {
 		f.logger().Warn("transport: the token travels in plaintext: whoever sees the network can read and use it; set "+
-			"FLEET_TLS_DIR",
-			"endpoint", endpoint)
+			"FLEET_TLS_DIR", "endpoint", endpoint)
 	}
 	if config == nil || len(config.Certificates) == 0 {
 		return

@@ -73,8 +73,7 @@ func (c certsCommand) write() error {
 	for _, name := range []string{"ca.pem", "cert.pem", "key.pem"} {
 		if _, err := os.Lstat(filepath.Join(c.dir, name)); err == nil {
 			return fmt.Errorf("%s is there already, and copies of it may be in use: name another directory, or "+
-				"remove it",
-				filepath.Join(c.dir, name))
+				"remove it", filepath.Join(c.dir, name))
 		}
 	}
 	authority, err := certs.New(time.Duration(c.days) * 24 * time.Hour)

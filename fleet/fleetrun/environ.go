@@ -61,8 +61,7 @@ func (j *job) unprobed(env string, con *console) []variable {
 		return nil
 	}
 	con.warn("%s=%s is ignored: %d roles are started here, and an address is one's; start each by its own command",
-		healthVar,
-		env, len(j.here))
+		healthVar, env, len(j.here))
 	return []variable{{healthVar, ""}}
 }
 

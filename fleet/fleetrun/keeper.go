@@ -94,8 +94,7 @@ const (
 
 func newKeeper(j *job, grace time.Duration, r restarts, say func(string, ...any)) *keeper {
 	k := &keeper{grace: grace, whole: j.whole(), alone: j.collective() && j.count(server) == 0, say: say, aside: say,
-		roles: j.here, now: time.Now,
-		restarts: r, attempts: r.all + 1, wentBack: observe.WentBack}
+		roles: j.here, now: time.Now, restarts: r, attempts: r.all + 1, wentBack: observe.WentBack}
 	k.reset()
 	return k
 }

@@ -94,8 +94,7 @@ func (o *options) agree(j *job) error {
 	if o.workers == "" && o.perNode.set {
 		if o.workerNum.set && o.workerNum.n != o.perNode.n {
 			return fmt.Errorf("--worker_num=%d and --nproc_per_node=%d say two things: all workers run on this "+
-				"machine, give one",
-				o.workerNum.n, o.perNode.n)
+				"machine, give one", o.workerNum.n, o.perNode.n)
 		}
 		o.workerNum = o.perNode
 	}

@@ -54,8 +54,7 @@ func (d *doctor) readCertificates(dir string) {
 	for _, ip := range leaf.IPAddresses {
 		hosts = append(hosts, ip.String())
 	}
-	d.say("certificate", "%s\nvalid from %s until %s\nfor %s", cert,
-		leaf.NotBefore.Format(time.DateTime),
+	d.say("certificate", "%s\nvalid from %s until %s\nfor %s", cert, leaf.NotBefore.Format(time.DateTime),
 		leaf.NotAfter.Format(time.DateTime), strings.Join(wrap(hosts, 100), "\n    "))
 	if err := certified(leaf, ca); err != nil {
 		d.lacks("%s does not do: %v: \"fleetrun certs\" makes a directory, of which each machine gets a "+

@@ -121,8 +121,7 @@ func (j *Job) checkMetrics() error {
 		}
 		if other := labels[testName(n)]; other != nil {
 			return fmt.Errorf("train: Job.Metrics has %v, which evaluations call %q as they do %v: give one another "+
-				"name (Named)",
-				n, testName(n), other)
+				"name (Named)", n, testName(n), other)
 		}
 		labels[testName(n)] = n
 	}

@@ -30,8 +30,7 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 				return nil
 			}
 			values := []any{"worker", r.Fleet.WorkerIndex(), "epoch", r.Epoch + 1, "step", so.Steps, "examples",
-				so.Samples,
-				"loss", so.Loss}
+				so.Samples, "loss", so.Loss}
 			for i, n := range r.Job.Show {
 				if v := so.Last[i].Float32s(); len(v) == 1 {
 					values = append(values, n.Label(), v[0])

@@ -216,6 +216,5 @@ func same(f *fleet.Fleet) rolemaker.RoleMaker {
 		role, index = rolemaker.Server, f.ServerIndex()
 	}
 	return rolemaker.UserDefined{Role: role, CurrentID: index, WorkerNum: f.WorkerNum(),
-		ServerEndpoints: f.ServerEndpoints(),
-		WorkerEndpoints: f.WorkerEndpoints()}
+		ServerEndpoints: f.ServerEndpoints(), WorkerEndpoints: f.WorkerEndpoints()}
 }

@@ -21,8 +21,7 @@ func (s *shares) warnOrder(epoch int) {
 	if then.Seed != now.Seed {
 		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with -seed=%d, and this job has -seed=%d: the "+
 			"rest of epoch %d comes in another order, so that some of its examples count twice and others not at all; "+
-			"with -seed=%d each counts once\n",
-			then.Seed, now.Seed, epoch+1, then.Seed)
+			"with -seed=%d each counts once\n", then.Seed, now.Seed, epoch+1, then.Seed)
 	}
 	if then.Rows != now.Rows && then.Rows > 0 && now.Rows > 0 {
 		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with %d training rows, and this job has %d: as "+
@@ -32,9 +31,7 @@ func (s *shares) warnOrder(epoch int) {
 	if then.Batch != now.Batch && s.job.Threads > 1 {
 		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with -batch=%d, and this job has -batch=%d: in "+
 			"epoch %d up to %d examples of each thread count twice; with -batch=%d, or -threads=1, each counts once\n",
-			then.Batch,
-			now.Batch, epoch+1,
-			now.Batch-1, then.Batch)
+			then.Batch, now.Batch, epoch+1, now.Batch-1, then.Batch)
 	}
 	if then.Digest != now.Digest && then.Digest != "" && now.Digest != "" && then.Rows == now.Rows {
 		fmt.Fprintf(s.job.Stdout, "warning: the checkpoint was saved with other training rows, as many as this job "+
@@ -58,8 +55,7 @@ func (s *shares) warnBatch() {
 	if mine := s.mine / s.job.Threads; !s.small && mine > 0 && mine < s.job.Batch {
 		s.small = true
 		slog.Warn("train: a batch is larger than what there is to train on, so that an epoch is one step: a smaller "+
-			"-batch makes more",
-			"batch", s.job.Batch, "examples of a worker and thread", mine)
+			"-batch makes more", "batch", s.job.Batch, "examples of a worker and thread", mine)
 	}
 }
 

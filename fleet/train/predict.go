@@ -181,8 +181,7 @@ func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, erro
 			w := perExample(node)
 			if out[i].Dtype() != tensor.Float32 {
 				return nil, fmt.Errorf("train: Predict: output %v holds %v, and predictions are float32: take "+
-					"nn.Cast(…, nn.Float32) of it",
-					node, out[i].Dtype())
+					"nn.Cast(…, nn.Float32) of it", node, out[i].Dtype())
 			}
 			for _, v := range out[i].Float32s()[row*w : (row+1)*w] {
 				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))

@@ -103,8 +103,7 @@ func (t *tests) join(shares []share) (e Evaluation, err error) {
 			sums = make([]float64, len(s.Sums))
 		case len(sums) != len(s.Sums):
 			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same "+
-				"metrics?",
-				len(sums), len(s.Sums))
+				"metrics?", len(sums), len(s.Sums))
 		}
 		for i, v := range s.Sums {
 			sums[i] += v
@@ -147,8 +146,7 @@ func (t *tests) warnUnmeasured(e Evaluation) {
 	for _, n := range t.job.Metrics {
 		if _, measured := e.Values[testName(n)]; !measured {
 			slog.Warn("train: the test rows have no value of a metric: an AUC needs labels of both classes, and "+
-				"finite scores",
-				"metric", n.Label(), "epoch", e.Epoch)
+				"finite scores", "metric", n.Label(), "epoch", e.Epoch)
 		}
 	}
 }
@@ -190,7 +188,6 @@ func (t *tests) warnDead(shares []share, e Evaluation) {
 		t.dead = true
 		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often "+
 			"numbers are fed as they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning "+
-			"rate is too high",
-			"predictions", how, "node", pred.Label(), "epoch", e.Epoch)
+			"rate is too high", "predictions", how, "node", pred.Label(), "epoch", e.Epoch)
 	}
 }

@@ -61,8 +61,7 @@ func (s *stage) flightsArgs(p plan, dir string) []string {
 			r.Journal, r.JournalDir, r.RestartTimeout.Std())
 	}
 	args := []string{filepath.Join(s.bin, "wide_and_deep"), "-mode=" + string(p.mode), "-layers=16", "-out=" + dir +
-		"/out",
-		"-strategy=" + more + "}"}
+		"/out", "-strategy=" + more + "}"}
 	if p.mode == strategy.ModeGeo {
 		args = append(args, "-rows=20000", "-epochs=5", "-batch=16", "-lr=0.005", "-k_steps=2")
 	} else {

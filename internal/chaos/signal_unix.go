@@ -8,8 +8,7 @@ import (
 )
 
 var signals = map[string]syscall.Signal{"SIGKILL": syscall.SIGKILL, "SIGTERM": syscall.SIGTERM,
-	"SIGSTOP": syscall.SIGSTOP,
-	"SIGCONT": syscall.SIGCONT, "SIGQUIT": syscall.SIGQUIT}
+	"SIGSTOP": syscall.SIGSTOP, "SIGCONT": syscall.SIGCONT, "SIGQUIT": syscall.SIGQUIT}
 
 // signalTo sends a signal to a process.
 func signalTo(pid int, name string) error {

@@ -71,8 +71,7 @@ func Describe(dir string) (Description, error) {
 		return Description{}, err
 	}
 	d := Description{Dir: dir, Kind: "checkpoint", Pinned: Pinned(dir), ID: m.ID, Saved: m.Saved, Rule: m.Rule,
-		Step:  m.Step,
-		Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress, Positions: m.Positions}
+		Step: m.Step, Steps: m.Steps, RateFactors: m.RateFactors, Progress: m.Progress, Positions: m.Positions}
 	for w := range m.Positions {
 		d.Firsts = append(d.Firsts, m.First(w, len(m.Positions), false))
 	}

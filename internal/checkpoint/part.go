@@ -87,8 +87,7 @@ func contentsOf(image Image) (c contents, rows []table.Changes) {
 		c.Tables = append(c.Tables, tableInfo{Param: t.Table.Param().Name, Dim: t.Table.Param().Dim(),
 			State: stateLen(t.Table),
 			Rows:  len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters), Forgotten: len(has.Forgotten),
-			Clock:  t.Clock,
-			Scored: t.Table.Rated(), Served: c.Chain != table.Chain{}, Gone: len(t.Gone)})
+			Clock: t.Clock, Scored: t.Table.Rated(), Served: c.Chain != table.Chain{}, Gone: len(t.Gone)})
 	}
 	return c, rows
 }

@@ -121,8 +121,7 @@ func (s *Series) Resume(ctx context.Context, load func(dir string) error) (found
 			return true, nil
 		case files.Unreadable(err):
 			return false, fmt.Errorf("%w: %s stays: begin again when it can be read, or move it elsewhere to go on "+
-				"from the one before",
-				err, dir)
+				"from the one before", err, dir)
 		case !Torn(err):
 			return false, err
 		}

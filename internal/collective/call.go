@@ -52,8 +52,7 @@ func (l *link) call(ctx context.Context, rank int, msg [][]byte, silence time.Du
 			silentSince = l.members.clock.Now()
 		case l.members.silence(rank, silentSince) > silence:
 			return peer.Done, l.members.about(rank, fmt.Errorf("%w: %s has not answered for %v: %w", ErrDead,
-				l.members.name(rank),
-				l.members.silence(rank, silentSince).Round(time.Millisecond), err))
+				l.members.name(rank), l.members.silence(rank, silentSince).Round(time.Millisecond), err))
 		}
 		return peer.Pause, err
 	})

@@ -13,8 +13,7 @@ func (g *Group) handle(msg []byte, reply *transport.Reply) {
 	body, err := q.parse(msg)
 	if err == nil && (q.ranks != g.Ranks() || q.rank < 0 || q.rank >= q.ranks || q.rank == g.c.Rank) {
 		err = fmt.Errorf("%w: it is of rank %d of %d, this is rank %d of %d: give every rank the same endpoints",
-			ErrMessage, q.rank,
-			q.ranks, g.c.Rank, g.Ranks())
+			ErrMessage, q.rank, q.ranks, g.c.Rank, g.Ranks())
 	}
 	if err != nil {
 		refuse(reply, statusRefused, err)

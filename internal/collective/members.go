@@ -32,8 +32,7 @@ type members struct {
 func newMembers(rank int, endpoints []string, self uint64, clock *awake.Clock) *members {
 	n := len(endpoints)
 	m := &members{rank: rank, endpoints: endpoints, self: self, clock: clock, lives: make([]uint64, n),
-		seen:    make([]time.Time, n),
-		trouble: make([]error, n), bye: make([]bool, n), byes: make(chan struct{})}
+		seen: make([]time.Time, n), trouble: make([]error, n), bye: make([]bool, n), byes: make(chan struct{})}
 	m.lives[rank], m.bye[rank] = self, true
 	return m
 }

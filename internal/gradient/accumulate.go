@@ -109,8 +109,7 @@ func (a *Accumulator) Take(last *optimizer.Step) *optimizer.Step {
 		}
 	}
 	a.step = optimizer.Step{Samples: samples, Loss: a.loss / float64(max(1, samples)), Thread: a.thread, Threads: a.of,
-		Number: a.number,
-		Rows:   a.out}
+		Number: a.number, Rows: a.out}
 	if last != nil {
 		a.step.Settle = last.Settle
 	}

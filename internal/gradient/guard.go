@@ -34,8 +34,7 @@ func (d Guard) Dense(name string, g []float32, limit float32) error {
 	case at < 0:
 		return nil
 	case d.Policy == strategy.NotFiniteRefuse:
-		return fmt.Errorf("the gradient of %q is %v at element %d%s: %s", name, g[at], at, beyond(g[at], limit),
-			remedy)
+		return fmt.Errorf("the gradient of %q is %v at element %d%s: %s", name, g[at], at, beyond(g[at], limit), remedy)
 	case d.Policy == strategy.NotFiniteSkip:
 		clear(g)
 	default:

@@ -39,8 +39,7 @@ func (p published) endsWith(c table.Chain) error {
 	if p.dir == "" {
 		return fmt.Errorf("%w: the job goes on from a checkpoint, or a save was broken off, and others may have been "+
 			"saved behind %s: save a base, and name the directory of all that is published in SaveOptions.Published "+
-			"from then on",
-			backend.ErrNoBase, c.Last)
+			"from then on", backend.ErrNoBase, c.Last)
 	}
 	base, last := false, false
 	for _, m := range p.all {

@@ -34,8 +34,7 @@ func save(ctx context.Context, dir string, m optimizer.Model,
 	}
 	err = cut(ctx, func(w backend.Weights) error {
 		return s.Write(modelfiles.Weights, func(out io.Writer) error {
-			return writeWeights(ctx, out, m.Params(),
-				withGiven(w, m), nil)
+			return writeWeights(ctx, out, m.Params(), withGiven(w, m), nil)
 		})
 	})
 	if err == nil {
@@ -77,9 +76,8 @@ func writeWeights(ctx context.Context, out io.Writer, params []*optimizer.Param,
 		tensors = append(tensors, safetensors.Tensor{Name: idsName(p), DType: safetensors.U64, Shape: []int{n}},
 			safetensors.Tensor{Name: p.Name, DType: safetensors.F32, Shape: []int{n, p.Dim()}})
 		if ids := gone[p.Name]; len(ids) > 0 {
-			tensors = append(tensors,
-				safetensors.Tensor{Name: p.Name + modelfiles.GoneSuffix, DType: safetensors.U64,
-					Shape: []int{len(ids)}})
+			tensors = append(tensors, safetensors.Tensor{Name: p.Name + modelfiles.GoneSuffix, DType: safetensors.U64,
+				Shape: []int{len(ids)}})
 		}
 	}
 	w, err := safetensors.NewWriter(out, tensors, map[string]string{"format": "gofleet"})

@@ -38,8 +38,7 @@ var traits = map[strategy.Mode]Traits{
 		NewServer: func(workers, staleness int) Server { return NewSSP(workers, staleness) }},
 	strategy.ModeAsync:     {Queues: true, Foresight: true, NewServer: newAsync},
 	strategy.ModeHalfAsync: {Threads: true, Foresight: true, NewServer: newAsync},
-	strategy.ModeGeo: {Copies: true,
-		NewServer: func(workers, _ int) Server { return NewCopies(workers) }},
+	strategy.ModeGeo:       {Copies: true, NewServer: func(workers, _ int) Server { return NewCopies(workers) }},
 }
 
 func newAsync(int, int) Server { return new(Async) }

@@ -88,8 +88,7 @@ func (p *Page) Answer(r *Request) Answer {
 	case profile && name != "":
 		return Text(http.StatusNotFound, "unknown profile "+strconv.Quote(name))
 	}
-	return Text(http.StatusNotFound,
-		"unknown path; want /metrics, /status or /debug/pprof/{profile,heap,goroutine,…}")
+	return Text(http.StatusNotFound, "unknown path; want /metrics, /status or /debug/pprof/{profile,heap,goroutine,…}")
 }
 
 // prometheus is the content type of counters, binary that of a profile for "go tool pprof".

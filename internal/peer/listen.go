@@ -35,8 +35,7 @@ func Listen(ctx context.Context, t transport.Transport, endpoint string, log *sl
 		case <-time.After(resolveInterval):
 		case <-ctx.Done():
 			return nil, fmt.Errorf("%w: waited %v for the name to resolve (FLEET_LISTEN can name an address to listen "+
-				"on): %w", err,
-				time.Since(began).Round(time.Millisecond), context.Cause(ctx))
+				"on): %w", err, time.Since(began).Round(time.Millisecond), context.Cause(ctx))
 		}
 	}
 }

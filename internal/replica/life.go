@@ -117,8 +117,7 @@ type introduction struct {
 // agree compares this worker's model, rule, strategy and number of updates with the others'.
 func (t *Trainer) agree(ctx context.Context, g *collective.Group) error {
 	mine := append(layout.Fingerprint{}, t.c.Fingerprint...)
-	mine = append(mine,
-		layout.Fact("beginning", t.begins()),
+	mine = append(mine, layout.Fact("beginning", t.begins()),
 		layout.Fact("step (of the checkpoint that was loaded, 0 without one)", t.Local().Step()))
 	data, err := json.Marshal(introduction{Build: wire.Build(), Fingerprint: mine})
 	if err != nil {

@@ -70,8 +70,7 @@ func New(c Config) (*Trainer, error) {
 	for _, p := range c.Params {
 		if p.MaxBytes > 0 {
 			return nil, fmt.Errorf("replica: embedding %q has MaxBytes, and workers would fill it with different "+
-				"rows: train with servers",
-				p.Name)
+				"rows: train with servers", p.Name)
 		}
 		if r := rules.For(c.Rule, p); r != nil && rules.IsRandom(r) {
 			return nil, fmt.Errorf("replica: rule %s of %q draws lots, and every worker would draw its own, so that "+

@@ -43,8 +43,7 @@ func CheckRateFactor(r optimizer.Rule, params []*optimizer.Param, factor float64
 		}
 		if _, ok := find[optimizer.Rated](own); !ok {
 			errs = append(errs, fmt.Errorf("optimizer: param %q has rule %s, whose rate can't be set: give it a "+
-				"method LearningRate (see optimizer.Rated)",
-				p.Name, own.Name()))
+				"method LearningRate (see optimizer.Rated)", p.Name, own.Name()))
 		}
 	}
 	return errors.Join(errs...)

@@ -91,8 +91,7 @@ func (g *geo) take(n int) {
 func (g *geo) send(ctx context.Context) error {
 	step, acked := g.w.Servers.Sequence.Begin()
 	err := g.x.Run(ctx, exchange.Request{Op: wire.OpStep, Round: mode.Round(g.made), Push: g.delta, Positions: g.at,
-		Seq:   step,
-		Acked: acked, All: true})
+		Seq: step, Acked: acked, All: true})
 	g.w.Servers.Sequence.End(step)
 	if err != nil {
 		return describe(err, "exchanging", g.w)

@@ -28,8 +28,7 @@ const (
 
 // kindNames describe sections for a person. The last are names of kinds that later builds may have.
 var kindNames = [...]string{"", "dense floats", "ids", "rows", "a message", "a piece's number", "a span",
-	"changed rows",
-	"shows and clicks", "positions", "rows of two widths", "dense weights by change"}
+	"changed rows", "shows and clicks", "positions", "rows of two widths", "dense weights by change"}
 
 func (k Kind) String() string { return named("kind", uint8(k), kindNames[:]) }
 
@@ -117,8 +116,7 @@ func (s *Section) parse(b []byte) (rest []byte, err error) {
 	size := binary.LittleEndian.Uint64(b[8:])
 	flags := b[1] &^ flagSkip
 	*s = Section{Kind: Kind(b[0]), bare: flags&flagBare != 0, peek: flags&flagPeek != 0,
-		coded: Encoding(flags &^ flagPeek >> encodingShift),
-		Param: binary.LittleEndian.Uint32(b[4:])}
+		coded: Encoding(flags &^ flagPeek >> encodingShift), Param: binary.LittleEndian.Uint32(b[4:])}
 	b = b[sectionSize:]
 	if size > uint64(len(b)) {
 		return nil, fmt.Errorf("payload of %d bytes, %d are there: %w", size, len(b), ErrDamaged)

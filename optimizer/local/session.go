@@ -64,8 +64,7 @@ func (s *session) add(p *optimizer.Param) error {
 	}
 	if !slices.Equal(own.Shape, p.Shape) || own.Frozen != p.Frozen {
 		return fmt.Errorf("local: param %q: the session has shape %v (frozen: %t), the trainer %v (frozen: %t)", p.Name,
-			p.Shape,
-			p.Frozen, own.Shape, own.Frozen)
+			p.Shape, p.Frozen, own.Shape, own.Frozen)
 	}
 	return nil
 }
@@ -170,8 +169,7 @@ func (s *session) check(step *optimizer.Step) error {
 		}
 		if len(r.G) != len(r.IDs)*r.Param.Dim() {
 			return fmt.Errorf("local: %d gradients for %d rows of %q, which has %d columns", len(r.G), len(r.IDs),
-				r.Param.Name,
-				r.Param.Dim())
+				r.Param.Name, r.Param.Dim())
 		}
 		if err := r.CheckCounts(); err != nil {
 			return fmt.Errorf("local: %w", err)

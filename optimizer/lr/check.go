@@ -25,8 +25,7 @@ func (d InverseTimeDecay) Check() error {
 // Check returns what is wrong with the settings, or nil.
 func (d PolynomialDecay) Check() error {
 	return checkSchedule("PolynomialDecay", checkAbove("LR", d.LR), checkEnd("LR", d.LR, d.End),
-		checkPositive("Power", d.Power),
-		checkSteps("Steps", d.Steps))
+		checkPositive("Power", d.Power), checkSteps("Steps", d.Steps))
 }
 
 // Check returns what is wrong with the settings, or nil.
@@ -53,8 +52,7 @@ func (d LinearLR) Check() error {
 			d.Start, d.End)
 	}
 	return checkSchedule("LinearLR", line, checkAbove("LR", d.LR), checkOrNone("Start", d.Start),
-		checkOrNone("End", d.End),
-		checkSteps("Steps", d.Steps))
+		checkOrNone("End", d.End), checkSteps("Steps", d.Steps))
 }
 
 // Check returns what is wrong with the settings, or nil.
@@ -120,8 +118,7 @@ func (d OneCycleLR) Check() error {
 		rise = fmt.Errorf("Rise is %v: it must be a part of 1, below a half with ThreePhase", d.Rise)
 	}
 	return checkSchedule("OneCycleLR", checkAbove("Max", d.Max), checkPositive("Divide", d.Divide),
-		checkEnd("Max", d.Max, d.End),
-		checkSteps("Steps", d.Steps), rise)
+		checkEnd("Max", d.Max, d.End), checkSteps("Steps", d.Steps), rise)
 }
 
 // Check returns what is wrong with the settings, or nil.
@@ -152,8 +149,7 @@ func checkDecay(name string, lr, gamma float64, steps int64) error {
 // checkEnd checks a last rate, whose default may be too large for a small first one.
 func checkEnd(name string, top, end float64) error {
 	if end == 0 && top > 0 && top <= defaultEnd {
-		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (-1 is 0)", defaultEnd,
-			name, top)
+		return fmt.Errorf("End is 0, which means %v and is not below %s, %v: set it (-1 is 0)", defaultEnd, name, top)
 	}
 	return checkOrNone("End", end)
 }

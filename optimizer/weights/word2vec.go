@@ -222,8 +222,7 @@ func readWord(in *bufio.Reader) ([]byte, error) {
 	word, err := in.ReadSlice(' ')
 	if err == bufio.ErrBufferFull {
 		return nil, fmt.Errorf("a word of more than %d bytes, %.20q…: is the file binary, with as many numbers a word "+
-			"as it says?",
-			maxWord, word)
+			"as it says?", maxWord, word)
 	}
 	if err != nil {
 		return nil, err

@@ -139,8 +139,7 @@ func checkPrivate(dir string) error {
 	}
 	if !info.IsDir() || !onlyOurs(info) {
 		return permanent{fmt.Errorf("%s, for the rendezvous, is not a directory of this user's alone (%v); remove it "+
-			"or set %s",
-			dir, info.Mode(), Variable)}
+			"or set %s", dir, info.Mode(), Variable)}
 	}
 	return nil
 }
@@ -171,8 +170,7 @@ func (p filePlace) address() (string, error) {
 	f, err := os.Open(p.String())
 	if err != nil && p.private {
 		return "", fmt.Errorf("rank 0 has not opened the rendezvous (if the launcher starts each rank in a shell of "+
-			"its own, set %s): %w",
-			Variable, err)
+			"its own, set %s): %w", Variable, err)
 	}
 	if err != nil {
 		return "", fmt.Errorf("rank 0 has not opened the rendezvous: %w", err)
