@@ -3,6 +3,7 @@ package twin_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -21,8 +22,8 @@ var (
 	only  = flag.String("only", "", "the wrongs of TestPower whose name holds this")
 )
 
-// TestPower puts wrongs back that the house once had, one after the other, each a file of testdata/power, into a copy
-// of the tree, and counts the seeds until TestJobs finds it there, for loop-….diff that of package jobs, for cut-….diff
+// TestPower builds the tests with wrongs that the house once had, one after the other, each a file of testdata/power,
+// and counts the seeds until TestJobs finds it, for loop-….diff that of package jobs, for cut-….diff
 // TestCutsAmidTraining:
 //
 //	go test ./fleet/internal/twin -run TestPower -power 500 -timeout 2h -v
@@ -32,7 +33,8 @@ func TestPower(t *testing.T) {
 	if *power == 0 {
 		t.Skip("-power says how many seeds to play")
 	}
-	tree := copyTree(t)
+	root, err := filepath.Abs("../../..")
+	law.Check(t, err)
 	wrongs, err := filepath.Glob("testdata/power/*.diff")
 	if err != nil || len(wrongs) == 0 {
 		t.Fatalf("testdata/power has no wrongs: %v", err)
@@ -43,12 +45,20 @@ func TestPower(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			diff, err := filepath.Abs(file)
+			diff, err := os.ReadFile(file)
 			law.Check(t, err)
-			if out, err := run(t, tree, "git", "apply", "-C1", diff); err != nil {
-				t.Fatalf("it no longer applies: %s", out)
+			there := t.TempDir()
+			changed, err := patch(t, root, there, string(diff))
+			law.Check(t, err)
+			places := map[string]string{}
+			for dir, files := range changed {
+				for _, name := range files {
+					places[filepath.Join(root, dir, name)] = filepath.Join(there, dir, name)
+				}
 			}
-			defer func() { _, _ = run(t, tree, "git", "apply", "-C1", "-R", diff) }()
+			overlay, err := json.Marshal(map[string]any{"Replace": places})
+			law.Check(t, err)
+			law.Check(t, os.WriteFile(filepath.Join(there, "overlay.json"), overlay, 0o644))
 			machine, test := "twin", "TestJobs"
 			switch kind, _, _ := strings.Cut(name, "-"); kind {
 			case "loop":
@@ -56,7 +66,7 @@ func TestPower(t *testing.T) {
 			case "cut":
 				test = "TestCutsAmidTraining"
 			}
-			if seeds, says := find(t, tree, machine, test); seeds == -2 {
+			if seeds, says := find(t, root, filepath.Join(there, "overlay.json"), machine, test); seeds == -2 {
 				t.Errorf("it doesn't build: %s", says)
 			} else if seeds < 0 {
 				t.Errorf("not found by %d seeds: %s", *power, says)
@@ -67,43 +77,20 @@ func TestPower(t *testing.T) {
 	}
 }
 
-// copyTree copies the files of the repository.
-func copyTree(t *testing.T) string {
-	t.Helper()
-	root, err := filepath.Abs("../../..")
-	law.Check(t, err)
-	out, err := run(t, root, "git", "ls-files")
-	if err != nil {
-		t.Skipf("no repository: %s", out)
-	}
-	tree := t.TempDir()
-	for name := range strings.Lines(string(out)) {
-		name = strings.TrimSpace(name)
-		data, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			continue // a link, or what was removed
-		}
-		to := filepath.Join(tree, name)
-		law.Check(t, os.MkdirAll(filepath.Dir(to), 0o755))
-		law.Check(t, os.WriteFile(to, data, 0o644))
-	}
-	return tree
-}
-
 var found = regexp.MustCompile(`FLEET_SEED=(\d+): ([^\n]*)`)
 
-// find builds a machine that plays jobs in a tree, and says which seed is the first that fails, −1 where all pass, and −2
-// where it doesn't build.
-func find(t *testing.T, tree, machine, test string) (seed int, says string) {
+// find builds a machine that plays jobs with the files of an overlay, and says which seed is the first that fails, −1
+// where all pass, and −2 where it doesn't build.
+func find(t *testing.T, root, overlay, machine, test string) (seed int, says string) {
 	t.Helper()
 	dir := t.TempDir()
 	defer os.RemoveAll(dir) // as soon as it has run
 	binary := filepath.Join(dir, "twin.test")
-	if out, err := run(t, tree, "go", "test", "-c", "-o", binary, "./fleet/internal/"+machine); err != nil {
+	if out, err := run(t, root, "go", "test", "-c", "-overlay", overlay, "-o", binary, "./fleet/internal/"+machine); err != nil {
 		return -2, string(out)
 	}
 	cmd := exec.Command(binary, "-test.run", "^"+test+"$", "-first", "-shrink", "0", "-test.timeout", "20m")
-	cmd.Dir = filepath.Join(tree, "fleet/internal", machine)
+	cmd.Dir = filepath.Join(root, "fleet/internal", machine)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("FLEET_SEEDS=0:%d", *power))
 	out, err := cmd.CombinedOutput()
 	if err == nil {

@@ -117,12 +117,13 @@ func newCompiler(t *testing.T) *compiler {
 
 var patched = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)$`)
 
-// compiles says what is wrong with the packages that a patch changes.
-func (c *compiler) compiles(t *testing.T, diff string) error {
+// patch writes the files of the tree in root that a patch changes into there, as it has them, and returns their names by
+// folder.
+func patch(t *testing.T, root, there, diff string) (changed map[string][]string, err error) {
 	t.Helper()
-	there, changed := t.TempDir(), map[string][]string{} // files by folder
+	changed = map[string][]string{}
 	for _, m := range patched.FindAllStringSubmatch(diff, -1) {
-		text, err := os.ReadFile(filepath.Join(c.root, m[1]))
+		text, err := os.ReadFile(filepath.Join(root, m[1]))
 		if err == nil {
 			err = os.MkdirAll(filepath.Join(there, filepath.Dir(m[1])), 0o755)
 		}
@@ -130,7 +131,7 @@ func (c *compiler) compiles(t *testing.T, diff string) error {
 			err = os.WriteFile(filepath.Join(there, m[1]), text, 0o644)
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
 		changed[filepath.Dir(m[1])] = append(changed[filepath.Dir(m[1])], filepath.Base(m[1]))
 	}
@@ -138,7 +139,18 @@ func (c *compiler) compiles(t *testing.T, diff string) error {
 	apply.Dir, apply.Stdin = there, strings.NewReader(diff)
 	apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(there)) // of no work tree
 	if out, err := apply.CombinedOutput(); err != nil {
-		return fmt.Errorf("it no longer applies: %s", out)
+		return nil, fmt.Errorf("it no longer applies: %s", out)
+	}
+	return changed, nil
+}
+
+// compiles says what is wrong with the packages that a patch changes.
+func (c *compiler) compiles(t *testing.T, diff string) error {
+	t.Helper()
+	there := t.TempDir()
+	changed, err := patch(t, c.root, there, diff)
+	if err != nil {
+		return err
 	}
 	for dir, files := range changed {
 		if err := c.check(filepath.Join(c.root, dir), filepath.Join(there, dir), files); err != nil {
