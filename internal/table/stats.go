@@ -15,8 +15,6 @@ type Stats struct {
 	// Bytes is the size of arenas and indexes, with memory allocated ahead, and about that of the waiting ids. MaxBytes
 	// is the param's bound, which counts rows at their RowBytes, 0 if there is none.
 	Bytes, MaxBytes int
-	// Shards is the number of shards; MinShard and MaxShard are the rows of the smallest and the largest.
-	Shards, MinShard, MaxShard int
 	// Load is the used part of the index.
 	Load float64
 
@@ -55,19 +53,17 @@ func (a *away) add(r Result) {
 
 // Stats reads every shard, one after the other.
 func (t *Sparse) Stats() Stats {
-	st := Stats{Shards: len(t.shards), MinShard: int(^uint(0) >> 1), MaxBytes: int(t.param.MaxBytes)}
+	st := Stats{MaxBytes: int(t.param.MaxBytes)}
 	entries := 0
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
-		rows := s.arena.live()
 		st.Free += int(s.arena.freed)
 		st.Waiting += s.waiting.len()
 		st.Bytes += s.rowBytes() + s.waiting.bytes()
 		entries += s.index.count * segmentLen
+		st.Rows += s.arena.live()
 		s.Unlock()
-		st.Rows += rows
-		st.MinShard, st.MaxShard = min(st.MinShard, rows), max(st.MaxShard, rows)
 	}
 	st.Load = float64(st.Rows) / float64(entries)
 	st.KeptOut, st.TurnedAway, st.Dropped = t.away.keptOut.Load(), t.away.turnedAway.Load(), t.away.dropped.Load()
