@@ -95,7 +95,7 @@ func viewOf(before, now *Job) *view {
 		if r.Stats == nil {
 			continue
 		}
-		v.addTables(before, now, r)
+		v.addTables(before, r)
 		if r == now.first() {
 			s := r.Stats.Server
 			v.Server = &serverView{s.Phase, s.Round, s.Holding > 0, s.Here, s.Left, s.Dead, s.Absent, s.Checkpoints,
@@ -210,7 +210,7 @@ func roleViewOf(before, now *Job, r *Role) roleView {
 }
 
 // addTables adds the tables of a server to those of the others.
-func (v *view) addTables(before, now *Job, r *Role) {
+func (v *view) addTables(before *Job, r *Role) {
 	then := before.role(r)
 	for i, t := range r.Stats.Tables {
 		at := slices.IndexFunc(v.Tables, func(o tableView) bool { return o.Name == t.Name })

@@ -130,7 +130,7 @@ func (r *run) mortal(ctx context.Context, i int, l Leg) error {
 	stop := func() error { return nil }
 	if l.read(r.p.Net) {
 		way := func(t transport.Transport) transport.Transport { return gated{t, "reader", o.gates} }
-		stop, _ = r.reads(ctx, l, i, readable{network, way})
+		stop = r.reads(ctx, l, i, readable{network, way})
 	}
 	all.Wait()
 	o.failure = errors.Join(o.failure, stop())

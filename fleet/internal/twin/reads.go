@@ -54,7 +54,7 @@ func (n readable) Reader(token string) transport.Transport { return n.way(n.Memo
 const mostReads = 50
 
 // reads reads the rows of all tables again and again, until it is stopped.
-func (r *run) reads(ctx context.Context, l Leg, leg int, network readable) (stop func() error, err error) {
+func (r *run) reads(ctx context.Context, l Leg, leg int, network readable) (stop func() error) {
 	o := reader.Options{Token: readToken, Transport: network}
 	for i := range l.Servers {
 		o.Servers = append(o.Servers, fmt.Sprintf("server-%d:1", i))
@@ -93,7 +93,7 @@ func (r *run) reads(ctx context.Context, l Leg, leg int, network readable) (stop
 			return nil
 		}
 		return failed
-	}, nil
+	}
 }
 
 // errTwice says that rows of one update were seen twice, and differ.

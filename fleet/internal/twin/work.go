@@ -25,10 +25,7 @@ func (r *role) work(ctx context.Context) (failed error) {
 		if r.order != nil { // its requests arrive when no other does
 			way = func(t transport.Transport) transport.Transport { return tapped{t, r.l.Workers, r.order} }
 		}
-		stop, err := r.reads(ctx, r.l, r.leg, readable{r.network, way})
-		if err != nil {
-			return err
-		}
+		stop := r.reads(ctx, r.l, r.leg, readable{r.network, way})
 		defer func() { failed = errors.Join(failed, stop()) }()
 	}
 	for k, c := range r.l.Calls {
