@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
@@ -39,14 +40,10 @@ func TestBadRowsNameTheirLines(t *testing.T) {
 		lines := strings.Split(strings.Repeat("1,3,0.5\n0,2,1\n", 50), "\n")
 		lines[39] = c.bad
 		path := filepath.Join(t.TempDir(), "clicks.csv")
-		if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 		rows, err := dataset.FromFiles(dataset.CSV{Fields: []string{"label", "id", "x"}, Schema: []dataset.CSVColumn{
 			{Column: dataset.Floats("label")}, {Column: dataset.Ints("id")}, {Column: dataset.Floats("x")}}}, path).Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if rows = rows.Shuffle(7); c.mend != nil {
 			rows = rows.Map(c.mend)
 		}

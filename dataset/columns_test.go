@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // fourColumns are rows of every type, as they lie in memory and as they stream by.
@@ -14,9 +16,7 @@ func fourColumns(t *testing.T) map[string]*Dataset {
 	paths := onDisk(t, "x:1 y:2 y:3 v:7 v:8 id:4\nx:10 y:20 y:30 v:9 id:18446744073709551615\nx:100 y:200 y:300 v:5 v:6 v:7 id:0\n")
 	stream := FromFiles(SlotText{Slots: []SlotColumn{{Column: Floats("x")}, {Column: Ints("y", 2)}, {Column: Varying(Ints("v"))}, {Column: IDs("id")}}}, paths...)
 	loaded, err := stream.Load(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return map[string]*Dataset{"streaming": stream, "loaded": loaded}
 }
 
@@ -92,9 +92,7 @@ func TestColumnsKeepOrders(t *testing.T) {
 	for name, d := range map[string]*Dataset{"streaming": FromFiles(placedFormat, paths...), "loaded": first(FromFiles(placedFormat, paths...).Split(1, 1))} {
 		if name == "loaded" {
 			loaded, err := d.Load(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			d = loaded.Shuffle(1)
 		}
 		d = d.Select("v", "x").Rename("v", "w").MapRows(func(from, to Row) error {

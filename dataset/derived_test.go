@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // trips derives parts of a time, a bucket and crosses; its rows have all of them, hashed and as numbers.
@@ -42,13 +44,9 @@ func TestDerivedFields(t *testing.T) {
 `},
 	} {
 		data, err := DescribeFormat(c.format)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		again, err := ReadFormat(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, format := range []Format{c.format, again} {
 			got := ""
 			for b, err := range FromReader(strings.NewReader(c.text), "text", format).Batches(1) {

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // passEnds is how one pass ends.
@@ -88,9 +90,7 @@ func TestEmptyPasses(t *testing.T) {
 func TestEmptyLists(t *testing.T) {
 	for _, may := range []bool{false, true} {
 		memory := &InMemoryDataset{Format: xFormat{}, MayBeEmpty: may}
-		if err := memory.LoadIntoMemory(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, memory.LoadIntoMemory(t.Context()))
 		queue := &QueueDataset{Format: xFormat{}, MayBeEmpty: may}
 		for name, batches := range map[string]iter.Seq2[Batch, error]{"memory": memory.Batches(), "rows": memory.Rows().Batches(2), "queue": queue.Batches()} {
 			if n, err := passEnds(batches); n != 0 || errors.Is(err, ErrNoRows) == may || (err == nil) != may {
@@ -115,9 +115,7 @@ func TestEmptySourcesOfUsers(t *testing.T) {
 func TestColumnsWithoutValues(t *testing.T) {
 	d := FromReader(strings.NewReader("1\n0\n"), "labels", LibSVM{})
 	for batch, err := range d.Batches(2) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		ids, values := batch["ids"], batch["values"]
 		if len(ids.Data().([]int64)) != 0 || len(values.Data().([]float32)) != 0 || len(ids.Int64s()) != 0 || ids.Shape()[0] != 0 {
 			t.Errorf("ids are %v, values %v", ids, values)

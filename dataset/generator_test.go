@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // Sentences with a label in front become multi-slot text: what a program that is a PipeCommand does with standard input.
@@ -46,14 +47,10 @@ func TestGeneratorAndParser(t *testing.T) {
 		}
 		return nil
 	}}
-	if err := g.Run(strings.NewReader("aa\n\nb\n"), &text); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, g.Run(strings.NewReader("aa\n\nb\n"), &text))
 	format := dataset.MultiSlot{Slots: []dataset.SlotColumn{{Column: dataset.Ints("ids", 2)}, {Column: dataset.Floats("y")}}}
 	for batch, err := range dataset.FromReader(strings.NewReader(text.String()), "text", format).Batches(9) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if got := fmt.Sprint(batch["ids"].Int64s(), batch["y"].Float32s()); got != "[0 1152921504606846976 1 1152921504606846976 0 1152921504606846976] [0 0.1 0]" {
 			t.Error(got)
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func needShell(t *testing.T) {
@@ -97,17 +99,13 @@ func TestPipeCommandIsEnded(t *testing.T) {
 	rows := 0
 	f := &Files{Paths: onDisk(t, "1\n"), Format: xFormat{}, PipeCommand: "(while true; do echo 1; done) | cat"}
 	for _, err := range New(f).Batches(10) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if rows += 10; rows == 100 {
 			break
 		}
 	}
 	p, err := pipeThrough(t.Context(), "sleep 1000 & echo 1; wait", readCloser("x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if n, err := p.Read(make([]byte, 10)); n == 0 || err != nil {
 		t.Fatal(err)
 	}

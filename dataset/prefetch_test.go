@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // Ahead or not, the same batches come out, and the goroutine is gone when the loop is: a bubble of synctest fails
@@ -19,9 +21,7 @@ func TestPrefetchEndsWithItsLoop(t *testing.T) {
 				var got []int64
 				n := 0
 				for batch, err := range numbers(50).Prefetch(ahead).Batches(3) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					law.Check(t, err)
 					if n == stopAfter {
 						break
 					}
@@ -43,9 +43,7 @@ func TestPrefetchIsAhead(t *testing.T) {
 		d := numbers(100).Map(func(Batch) error { made++; return nil }).Prefetch(3)
 		n := 0
 		for _, err := range d.Batches(5) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			n++
 			synctest.Wait()
 			if want := min(n+3, 20); made != want {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // plainRow is a row of the table that these tests use.
@@ -96,16 +98,12 @@ func TestTableAndSliceAgree(t *testing.T) {
 func TestTableTakesBackAFailedRow(t *testing.T) {
 	table, _ := NewTable(Floats("fixed", 2), Varying(Ints("varying")))
 	good := plainRow{[]float32{1, 2}, []int64{3}}
-	if err := addPlain(table, good); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, addPlain(table, good))
 	failed := errors.New("no")
 	if err := table.Add(func(row Row) error { row.Floats(0)[0] = 9; row.AppendInt(1, 9); return failed }); err != failed {
 		t.Errorf("error %v", err)
 	}
-	if err := addPlain(table, good); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, addPlain(table, good))
 	if !sameRows(rowsOf(table), []plainRow{good, good}) {
 		t.Errorf("rows %v", rowsOf(table))
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -57,9 +58,7 @@ func (d drawn) refusal(t *testing.T) (reason error) {
 	t.Helper()
 	for i, rm := range d.roles() {
 		f, err := fleet.New(t.Context(), rm, fleet.Options{Transport: transport.NewMemory()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		_, err = d.Build(f)
 		switch {
 		case i > 0 && fmt.Sprint(err) != fmt.Sprint(reason):
@@ -142,9 +141,7 @@ func (d drawn) repeats() bool {
 func same(t *testing.T, what, one, other string) {
 	t.Helper()
 	a, err := trial.WeightsOf(one)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if b := trial.Weights(t, other); !bytes.Equal(a, b) {
 		t.Errorf("%s: weights differ (%d bytes and %d)", what, len(a), len(b))
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -38,9 +39,7 @@ func TestWorkersAreExpectedBack(t *testing.T) {
 		}) {
 			t.Run(string(mode)+", "+name, func(t *testing.T) {
 				s, err := strategy.Named(string(mode))
-				if err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, err)
 				dir := t.TempDir()
 				s.Recovery = strategy.Recovery{Dir: dir + "/checkpoints", Every: strategy.Duration(time.Hour)}
 				if k.journal != "" {
@@ -114,9 +113,7 @@ func TestServersOfASavedJobAreAskedToEnd(t *testing.T) {
 	for _, k := range all {
 		t.Run(fmt.Sprint(k), func(t *testing.T) {
 			s, err := strategy.Named(string(k.mode))
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			s.Recovery = strategy.Recovery{Dir: t.TempDir(), Every: strategy.Duration(time.Hour)}
 			if k.killed {
 				s.Recovery.Every = strategy.Duration(300 * time.Millisecond)

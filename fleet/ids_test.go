@@ -15,6 +15,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -43,9 +44,7 @@ func TestIDsOfAllBits(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "signs")
-	if err := os.WriteFile(path, []byte(signText), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(path, []byte(signText), 0o600))
 	format := dataset.SlotText{Slots: []dataset.SlotColumn{
 		{Column: dataset.IDs("x")}, {Column: dataset.Varying(dataset.IDs("bag"))}, {Column: dataset.Floats("y")}}}
 	rows := dataset.FromFiles(format, path)
@@ -115,9 +114,7 @@ func TestIDsOfAllBits(t *testing.T) {
 		})
 	}
 	m, err := serve.Load(dir + "/model")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if got := predict(t.Context(), nn.NewExecutor(m.Graph), m.Outputs[0]); !slices.Equal(got, trained) {
 		t.Errorf("the saved model predicts %v, want %v", got, trained)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -77,14 +78,10 @@ func loadedStep(ctx context.Context, s optimizer.Session, m *trial.Pulled, x flo
 func TestAJournalOfALoadedModel(t *testing.T) {
 	// Serial: it changes the working directory.
 	z, err := zip.OpenReader("testdata/loaded.zip")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer z.Close()
 	t.Chdir(t.TempDir())
-	if err := os.CopyFS(".", z); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.CopyFS(".", z))
 	want := loadedValues(t, 3)
 	if err := loadedValues(t, 0).differs(want); err != nil || len(want["w"]) == 0 {
 		t.Errorf("%d weights, %v", len(want["w"]), err)

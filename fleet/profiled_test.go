@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -77,13 +78,9 @@ func profileOf(t *testing.T) []byte {
 		t.Skip("all tests are being profiled")
 	}
 	packed, err := gzip.NewReader(bytes.NewReader(a.Body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	profile, err := io.ReadAll(packed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return profile
 }
 

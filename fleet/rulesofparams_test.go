@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -96,9 +97,7 @@ func (x ruled) program(from, to int, save func(context.Context, *fleet.Fleet) er
 func (x ruled) saved(t *testing.T, params ...string) string {
 	dir := filepath.Join(t.TempDir(), "saved")
 	_, err := x.run(t, 0, 3, func(ctx context.Context, f *fleet.Fleet) error { return f.SavePersistables(ctx, dir, params...) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return dir
 }
 
@@ -160,9 +159,7 @@ func TestATableOfItsOwnRule(t *testing.T) {
 	for _, servers := range []int{0, 2} {
 		was := ruled{servers: servers, rule: eBy(adam, adagrad)}
 		want, err := was.run(t, 0, 5, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		dir := was.saved(t, "e")
 		if rule := trial.Manifest(t, dir).Rule; rule != "adagrad" {
 			t.Errorf("the manifest names rule %q, want adagrad", rule)

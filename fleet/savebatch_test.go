@@ -14,6 +14,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -73,9 +74,7 @@ func TestABatchIsOneCut(t *testing.T) {
 		before, sum := 0.0, 0.0
 		for day := range days + 1 {
 			now, err := showsIn(filepath.Join(dir, fmt.Sprint(day)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			if more := now - before/2; more != math.Trunc(more) || more <= 0 && day < days {
 				t.Errorf("%d servers: day %d has %v shows after %v the day before", servers, day, now, before)
 			}
@@ -96,9 +95,7 @@ func TestBatchesInEveryKindOfJob(t *testing.T) {
 		t.Run(fmt.Sprintf("%d servers, %d workers", size[0], size[1]), func(t *testing.T) {
 			dir := t.TempDir()
 			file := filepath.Join(dir, "file")
-			if err := os.WriteFile(file, nil, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, os.WriteFile(file, nil, 0o600))
 			shows := make([]float64, 4)
 			fleettest.Cluster{Servers: size[0], Workers: size[1]}.Run(t, func(ctx context.Context, f *fleet.Fleet) error {
 				c := newClicking()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -138,13 +139,9 @@ func TestACheckpointThatCantBeRead(t *testing.T) {
 			t.Fatal(err, all)
 		}
 		again, err := unreadable(all[len(all)-1:])
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		job(t, 0, 0, all[len(all)-1:])
-		if err := again(); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, again())
 	}
 	job(t, 5, 1, nil)
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 func bitsOf(x []float32) (bits []uint32) {
@@ -71,18 +73,14 @@ func (f *Frozen) call(t *testing.T, batches ...batchOf) [][]float32 {
 	var calls []*Call
 	for _, b := range batches {
 		c := f.NewCall()
-		if err := c.Read(b); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, c.Read(b))
 		if len(calls) > 0 && !calls[0].Joins(c) {
 			t.Fatal("calls that can't be joined")
 		}
 		calls = append(calls, c)
 	}
 	out, err := calls[0].Compute(t.Context(), calls[1:]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var values [][]float32
 	for _, o := range out {
 		values = append(values, o.Float32s())

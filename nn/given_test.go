@@ -6,6 +6,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
@@ -52,16 +53,12 @@ func TestCopy(t *testing.T) {
 		"id": tensor.New(tensor.WithShape(3, 1), tensor.WithBacking([]int64{1, 2, 1}))}
 	steps := func(of *nn.Node) (losses []float64) {
 		tables, err := local.New(of.Params(), optimizer.SGD{LR: 0.1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		of.Bind(tables)
 		exe := nn.NewExecutor(of.Graph())
 		for range 3 {
 			out, err := exe.Train(t.Context(), batch, of)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			losses = append(losses, nn.Scalar(out[0]))
 		}
 		return losses

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -57,12 +58,8 @@ func readGolden(t *testing.T, name string, v any) {
 	if (strings.HasPrefix(name, "more_") || strings.HasPrefix(name, "torch_")) && errors.Is(err, fs.ErrNotExist) {
 		data, err = os.ReadFile(filepath.Join("testdata", name))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
+	law.Check(t, json.Unmarshal(data, v))
 }
 
 // goldenCase is one op: its value, and the gradients of the sum of value × weight.

@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // goldenMetrics is metrics.json: four metrics of 4000 scores, and accuracies of 100 rows of logits. It names the generator's calls
@@ -60,9 +62,7 @@ func (m goldenMetrics) checkBinary(t *testing.T) {
 		out, err := e.Eval(t.Context(), batchOf{
 			"score": floats([]int{part, 1}, score[at:at+part]...), "label": floats([]int{part, 1}, label[at:at+part]...)},
 			metrics...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for i := range got {
 			got[i] = out[i].Float32s()[0]
 		}
@@ -80,9 +80,7 @@ func (m goldenMetrics) checkAccuracy(t *testing.T) {
 		"logits": floats([]int{100, 4}, uniform(seedOf(t, m.Accuracy.Logits), 400, -1, 1)...),
 		"class":  int64sOf([]int{100, 1}, integers(seedOf(t, m.Accuracy.Label), 100, 4)...)},
 		Accuracy(logits, class), TopK(logits, class, 2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	got := []float32{out[0].Float32s()[0], out[1].Float32s()[0]}
 	if err := near(got, []float32{float32(m.Accuracy.Top1), float32(m.Accuracy.Top2)}, 0, 1e-6); err != nil {
 		t.Error(err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/local"
@@ -73,13 +74,9 @@ func TestBatchesNameTheLine(t *testing.T) {
 func TestLoadedNodesHaveNoLine(t *testing.T) {
 	g := nn.NewGraph(1)
 	var saved bytes.Buffer
-	if err := nn.Inference(nn.ReLU(g.Input("x", 2))).WriteGraph(&saved); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, nn.Inference(nn.ReLU(g.Input("x", 2))).WriteGraph(&saved))
 	read, outputs, err := nn.ReadGraph(saved.Bytes(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	_, err = nn.NewExecutor(read).Eval(t.Context(), nil, outputs[0])
 	if want := `nn: feed "x" is missing: the batch has []`; fmt.Sprint(err) != want {
 		t.Errorf("got %v, want %s", err, want)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestSumsAddUp: the metric of sums that were added up over two executors is that of one which has seen all examples.
@@ -16,9 +18,7 @@ func TestSumsAddUp(t *testing.T) {
 	label := n.g.Node("label")
 	metrics := []*Node{n.auc, BucketError(n.pred, label), Precision(n.pred, label), Recall(n.pred, label), BinaryAccuracy(n.pred, label),
 		MAE(n.pred, label), MSE(n.pred, label), RMSE(n.pred, label)}
-	if err := n.g.Err(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, n.g.Err())
 	sums := func(batches []batchOf) (all [][]float64) {
 		exe := NewExecutor(n.g)
 		for _, b := range batches {
@@ -28,9 +28,7 @@ func TestSumsAddUp(t *testing.T) {
 		}
 		for _, m := range metrics {
 			s, err := exe.Sums(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			all = append(all, s)
 		}
 		return all

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"gorgonia.org/tensor"
 )
@@ -40,9 +41,7 @@ func minimise(t testing.TB, loss *Node, lr float32) *keeper {
 	t.Helper()
 	k := newKeeper(t, lr)
 	loss.Bind(k)
-	if err := loss.Err(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, loss.Err())
 	return k
 }
 
@@ -217,9 +216,7 @@ type batchOf = map[string]*tensor.Dense
 func must(t *testing.T, e *Executor, feed batchOf, fetch ...*Node) []*tensor.Dense {
 	t.Helper()
 	out, err := e.Train(t.Context(), feed, fetch...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return out
 }
 

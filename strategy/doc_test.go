@@ -6,15 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy"
 )
 
 // TestDocTellsOfEveryField holds the package's doc to naming every field, and every mode.
 func TestDocTellsOfEveryField(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	fields := reflect.TypeFor[strategy.Strategy]()
 	for i := range fields.NumField() {
 		if name := fields.Field(i).Name; !strings.Contains(string(doc), name) {
@@ -38,9 +37,7 @@ func merged(s *strategy.Strategy) {
 // TestFieldsOfModes holds the doc's table to what Validate accepts.
 func TestFieldsOfModes(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	set := map[string]func(*strategy.Strategy){
 		"Weighting":                func(s *strategy.Strategy) { s.Weighting = strategy.WeightEqual },
 		"GradientMerge":            func(s *strategy.Strategy) { s.GradientMerge.KSteps = 2 },

@@ -22,9 +22,7 @@ func TestThousandConnections(t *testing.T) {
 	const many = 1000
 	server, client := &transport.FastHTTP{}, &transport.FastHTTP{IdleConns: many}
 	l, err := server.Listen("127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	served := make(chan error, 1)
 	var all sync.WaitGroup
 	all.Add(many)
@@ -118,8 +116,6 @@ func readOnce(t *testing.T, conn net.Conn) string {
 	_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
 	answer := make([]byte, 4096)
 	n, err := conn.Read(answer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return string(answer[:n])
 }

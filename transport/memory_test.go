@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -17,9 +18,7 @@ func TestMemoryFakeTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := transport.Compressed(transport.NewMemory(), byName(t, "zstd"), 0)
 		l, err := net.Listen("server-0:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		go func() {
 			_ = l.Serve(func(_ []byte, reply *transport.Reply) {
 				time.Sleep(time.Hour)
@@ -79,9 +78,7 @@ func TestMemoryWaitsForServe(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		net := transport.NewMemory()
 		l, err := net.Listen("server-0:1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err = net.Call(ctx, l.Endpoint(), nil, nil)

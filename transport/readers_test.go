@@ -22,9 +22,7 @@ const readToken = "for readers alone"
 func openToReaders(t *testing.T, tr transport.Transport, endpoint string, size int) (_ string, answered *atomic.Int32) {
 	t.Helper()
 	l, err := tr.Listen(endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	answered = new(atomic.Int32)
 	transport.HandleReads(l, func(req []byte, reply *transport.Reply) {
 		reply.Parts = [][]byte{[]byte(strings.ToUpper(string(req)))}
@@ -218,9 +216,7 @@ func headOfReader(n int) string {
 func rawReader(t *testing.T, tr *transport.FastHTTP, endpoint string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.(*net.TCPConn).SetReadBuffer(4 << 10)
 	if tr.TLSDir != "" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/transport"
 	"github.com/google/go-cmp/cmp"
 )
@@ -18,9 +19,7 @@ import (
 func dial(t *testing.T, endpoint, say string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", endpoint)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	t.Cleanup(func() { _ = conn.Close() })
 	if _, err := io.WriteString(conn, say); err != nil {
 		t.Fatal(err)
@@ -120,9 +119,7 @@ func TestFailuresAreCounted(t *testing.T) {
 		"compressed": transport.Compressed(&transport.Memory{MaxMessage: 1016}, byName(t, "none"), 0).(metered),
 	} {
 		l, err := tr.Listen("127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		served := make(chan error, 1)
 		ctx, cancel := context.WithCancel(t.Context())
 		release := make(chan struct{})

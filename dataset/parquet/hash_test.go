@@ -14,6 +14,7 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // hashed has a column of each type that is hashed.
@@ -45,9 +46,7 @@ func TestIDsAreThoseOfLines(t *testing.T) {
 	var lines, table strings.Builder
 	for _, r := range rows {
 		line, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		lines.Write(append(line, '\n'))
 		null, maybe := "", ""
 		if r.Null != nil {
@@ -146,9 +145,7 @@ func TestSeparator(t *testing.T) {
 	var lines strings.Builder
 	for _, r := range rows {
 		line, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		lines.Write(append(line, '\n'))
 	}
 	texts := dataset.CSVColumn{Hash: 1 << 32, Separator: "|"}

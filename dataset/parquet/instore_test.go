@@ -30,13 +30,9 @@ func TestRequests(t *testing.T) {
 		names := strings.Fields(fields)
 		f := &Files{Paths: []string{url}, Schema: []dataset.CSVColumn{{Column: dataset.Floats("x", len(names)), Fields: names}}}
 		got, err := dataset.NewTable(f.Columns()...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		rd, err := f.Open(0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for err == nil {
 			_, err = rd.Read(got, 1000)
 		}

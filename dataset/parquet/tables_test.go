@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 var (
@@ -68,9 +69,7 @@ func TestTables(t *testing.T) {
 	for i, f := range index {
 		path := filepath.Join(*tables, fmt.Sprint(i, ".parquet"))
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		said := map[string]bool{}
 		for _, field := range []string{"x", "y"} {
 			for way, schema := range f.columns(field) {
@@ -117,7 +116,5 @@ func TestTables(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(*golden, append(text, '\n'), 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestMetrics: each has the help of its family and the labels that tell it apart, and who has enough of them gets no more.
@@ -43,9 +45,7 @@ func TestMetrics(t *testing.T) {
 // TestAlertsNameMetrics: alerts, the dashboard and the documents name metrics that there are.
 func TestAlertsNameMetrics(t *testing.T) {
 	golden, err := os.ReadFile("testdata/metrics.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	known := map[string]bool{}
 	for line := range strings.Lines(string(golden)) {
 		name, _, _ := strings.Cut(strings.TrimSpace(line), "{")
@@ -55,9 +55,7 @@ func TestAlertsNameMetrics(t *testing.T) {
 	}
 	for _, file := range []string{"examples/prometheus/rules.yml", "examples/prometheus/dashboard.json", "MACHINES.md"} {
 		text, err := os.ReadFile("../../" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		names := regexp.MustCompile(`\bgofleet_[a-z_]+`).FindAllString(string(text), -1)
 		for _, name := range names {
 			if !known[name] {

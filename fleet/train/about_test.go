@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/runs"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -18,9 +19,7 @@ func TestRunJSONIsOfItsHistory(t *testing.T) {
 	dir, enough := t.TempDir(), errors.New("enough")
 	flags := func() map[string]string {
 		r, err := runs.Read(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return r.About.Flags
 	}
 	play(t, 0, 1, func() train.Job { return job(train.Options{Batch: 50, Out: dir}) })
@@ -48,9 +47,7 @@ func TestRunJSON(t *testing.T) {
 		return j
 	})
 	r, err := runs.Read(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	a := r.About
 	if a.Servers != 1 || a.Workers != 2 || a.Flags["mode"] != "sync" || a.Flags["batch"] != "50" || a.Flags["lr"] != "0" || a.Program == "" {
 		t.Errorf("it says %+v", a)

@@ -25,9 +25,7 @@ func TestSavedModelOnFiles(t *testing.T) {
 			text += fmt.Sprintf("%d,%d,%d\n", i%7, i%7/4, i)
 		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	train, test, dayless := rows("train.csv", "day", 200), rows("test.csv", "day", 70), rows("dayless.csv", "unused", 70)
@@ -35,9 +33,7 @@ func TestSavedModelOnFiles(t *testing.T) {
 		t.Helper()
 		var said bytes.Buffer
 		o, err := parsed(append(args, "-out="+filepath.Join(dir, "out"), "-epochs=2")...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		o.predictions = &said
 		if err := start(&o, nil, func() (Job, error) {
 			g := nn.NewGraph(1)

@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -71,9 +72,7 @@ func (p panel) line(t *testing.T, class string) (x, y []float64) {
 		}
 		for i, s := range strings.FieldsFunc(l.Points, func(r rune) bool { return r == ',' || r == ' ' }) {
 			v, err := strconv.ParseFloat(s, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, err)
 			if x = append(x, v); i%2 == 1 {
 				x, y = x[:len(x)-1], append(y, v)
 			}
@@ -85,9 +84,7 @@ func (p panel) line(t *testing.T, class string) (x, y []float64) {
 func readPicture(t *testing.T, file string) (p picture) {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if err := xml.Unmarshal(data, &p); err != nil {
 		t.Fatalf("%v in\n%s", err, data)
 	}

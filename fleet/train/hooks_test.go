@@ -21,6 +21,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -210,9 +211,7 @@ func TestBestModel(t *testing.T) {
 		t.Fatalf("the model does not get better and worse: %+v", h)
 	}
 	m, err := serve.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if got := logLoss(t, m); got > h[2].Values[train.EvalLoss]+1e-6 || got < h[2].Values[train.EvalLoss]-1e-6 {
 		t.Errorf("the best model has loss %v, the history %+v", got, h)
 	}
@@ -560,9 +559,7 @@ func TestTheBestOutlivesALongHistory(t *testing.T) {
 			return j
 		})
 		version, err := serve.Version(best)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		return results, version
 	}
 	first, want := epochs(1)

@@ -19,6 +19,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -69,9 +70,7 @@ func many(t *testing.T, size [2]int, epochs int, out, checkpoints, best string) 
 	got.last, got.stopped = results[0].Last, results[0].Stopped
 	if out != "" {
 		text, err := os.ReadFile(filepath.Join(out, "history.csv"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		got.history = pace.ReplaceAllString(string(text), "")
 	}
 	return got, results
@@ -122,9 +121,7 @@ func TestHooksBehindALongHistory(t *testing.T) {
 func mustLoss(t *testing.T, dir string) float64 {
 	t.Helper()
 	m, err := serve.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return logLoss(t, m)
 }
 

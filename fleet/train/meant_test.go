@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn/serve"
 )
 
@@ -24,9 +25,7 @@ func TestMissingCheckpointSuggestsDirectories(t *testing.T) {
 	parent := t.TempDir()
 	out := filepath.Join(parent, "signs")
 	checkpoint, model, series := filepath.Join(out, "checkpoint"), filepath.Join(out, "model"), filepath.Join(parent, "series")
-	if err := fails(t, func() train.Job { return job(train.Options{Out: out, Checkpoint: series}) }); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, fails(t, func() train.Job { return job(train.Options{Out: out, Checkpoint: series}) }))
 	newest, err := filepath.Glob(filepath.Join(series, "ckpt-*"))
 	if err != nil || len(newest) != 1 {
 		t.Fatalf("checkpoints %q, error %v", newest, err)
@@ -69,9 +68,7 @@ func TestMissingCheckpointSuggestsDirectories(t *testing.T) {
 func TestServersRefuseAMisplacedSeries(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := fails(t, func() train.Job { return job(train.Options{Out: dir}) }); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, fails(t, func() train.Job { return job(train.Options{Out: dir}) }))
 	fleettest.Run(t, 1, 1, func(ctx context.Context, f *fleet.Fleet) error {
 		if f.IsWorker() {
 			return nil

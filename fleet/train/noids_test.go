@@ -10,6 +10,7 @@ import (
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -85,13 +86,9 @@ func withoutIDs(o train.Options, none string, change func(*train.Job)) train.Job
 func scoresWithoutIDs(t *testing.T, model string) {
 	t.Helper()
 	s, err := serve.OpenScorer(model, serve.ScorerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	beside, err := s.ScoreLines(t.Context(), []byte("1|2,0\n,0\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	alone, err := s.ScoreLines(t.Context(), []byte(",0\n"))
 	if err != nil || !slices.Equal(alone.Values[0], beside.Values[0][1:]) {
 		t.Errorf("alone %v, beside another %v, %v", alone.Values, beside.Values, err)

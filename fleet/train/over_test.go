@@ -16,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
@@ -89,13 +90,9 @@ func TestRolesBehindTheEndOfTheirJob(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.CopyFS(dir, os.DirFS(first)); err != nil {
-				t.Fatal(err)
-			}
+			law.Check(t, os.CopyFS(dir, os.DirFS(first)))
 			if c.without != "" {
-				if err := os.Remove(filepath.Join(dir, c.without)); err != nil {
-					t.Fatal(err)
-				}
+				law.Check(t, os.Remove(filepath.Join(dir, c.without)))
 			}
 			playAgain(t, dir, c.roles)
 		})

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // visits writes n rows of an id, a day that comes in no order, and a user, of whom each has some.
@@ -21,9 +22,7 @@ func visits(t *testing.T, n int) train.Files {
 		fmt.Fprintf(&text, "%d,%d,u%d\n", i, i*37%100, i%(n/5))
 	}
 	file := filepath.Join(t.TempDir(), "visits.csv")
-	if err := os.WriteFile(file, []byte(text.String()), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, []byte(text.String()), 0o600))
 	return train.Files{Paths: []string{file}, Format: dataset.CSV{Schema: []dataset.CSVColumn{{Column: dataset.Ints("id")},
 		{Column: dataset.Ints("day")}, {Column: dataset.Ints("user"), Hash: 1 << 32}}}}
 }
@@ -32,9 +31,7 @@ func visits(t *testing.T, n int) train.Files {
 func columnOf(t *testing.T, rows *dataset.Dataset, name string) (values []int64) {
 	t.Helper()
 	b, err := rows.Batch(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return b[name].Int64s()
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -146,9 +147,7 @@ func lookAtPeople(t *testing.T, kind string, rows []person, spoil func(s []datas
 	if spoil != nil {
 		spoil(schema, &f)
 	}
-	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, os.WriteFile(file, []byte(text), 0o600))
 	g := nn.NewGraph(1)
 	x := nn.Concat(nn.BatchNorm(g.Input("numbers", 2), nn.NormOptions{}), nn.Embedding(g.IDs("names", 1), nn.EmbeddingOptions{Dim: 4}))
 	chance := nn.Linear(nn.Linear(x, 16, nn.LinearOptions{Act: nn.ReLU}), 1, nn.LinearOptions{Act: nn.Sigmoid})
@@ -157,9 +156,7 @@ func lookAtPeople(t *testing.T, kind string, rows []person, spoil func(s []datas
 		j.Data = f.Load
 	}
 	report, err := train.Check(t.Context(), j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return report
 }
 

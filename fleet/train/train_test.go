@@ -18,6 +18,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
@@ -85,15 +86,11 @@ func logLoss(t *testing.T, m *serve.Model) float64 {
 	t.Helper()
 	exe, sum, n := nn.NewExecutor(m.Graph), 0.0, 0
 	for batch, err := range points(100).Batches(100) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		labels := slices.Clone(batch["y"].Float32s())
 		delete(batch, "y")
 		out, err := exe.Eval(t.Context(), batch, m.Outputs...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for i, p := range out[0].Float32s() {
 			if labels[i] == 0 {
 				p = 1 - p

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // pretending is a lab whose machine counts as it is told, for rows with sides of a test's own.
@@ -367,9 +369,7 @@ func TestRerun(t *testing.T) {
 	m := machine{CPU: "Chip", Commit: "abc", Peers: map[string]string{}}
 	first := results{Machine: m, Rows: []result{{Name: "a", Others: 0.5}, {Name: "b"}}}
 	again := results{Machine: m, Rows: []result{{Name: "a", Others: 0.01}, {Name: "c"}}}
-	if err := errors.Join(first.save(file), again.save(file)); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, errors.Join(first.save(file), again.save(file)))
 	r, err := readResults(file)
 	if err != nil || len(r.Rows) != 3 || r.Rows[0].Others != 0.01 {
 		t.Errorf("%+v, %v", r, err)
@@ -411,8 +411,6 @@ func TestFlags(t *testing.T) {
 func read(t *testing.T, file string) string {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return string(text)
 }

@@ -32,9 +32,7 @@ func TestSomeRuns(t *testing.T) {
 		t.Skip("trains models as processes, and kills some")
 	}
 	s, err := newStage(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer s.close()
 	var all sync.WaitGroup
 	defer all.Wait()
@@ -121,9 +119,7 @@ func written(t *testing.T, got counts) (dir string) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(dir, "counts.json"), text, 0o600)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return dir
 }
 

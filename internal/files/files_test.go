@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestOnlyLocalNames refuses URLs, also those that were joined with the name of a file, and nothing else.
@@ -29,9 +31,7 @@ func TestOnlyLocalNames(t *testing.T) {
 // TestPiecesOfAnySize writes pieces that are buffered and pieces that are not: the file has all of them in their order, and so has its sum.
 func TestPiecesOfAnySize(t *testing.T) {
 	f, err := Create(filepath.Join(t.TempDir(), "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var want []byte
 	for i, n := range []int{1, large, 5, large - 1, 3 * large, 9 * large, 2, 0, large + 1, 7} {
 		piece := bytes.Repeat([]byte{byte('a' + i)}, n)
@@ -40,9 +40,7 @@ func TestPiecesOfAnySize(t *testing.T) {
 		}
 		want = append(want, piece...)
 	}
-	if err := f.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, f.Commit())
 	got, err := os.ReadFile(f.name)
 	if err != nil || !bytes.Equal(got, want) || f.Sum() != SumOf(want) || f.Size() != int64(len(want)) {
 		t.Errorf("%d bytes (sum %s of %d), error %v; %d were written (%s)", len(got), f.Sum(), f.Size(), err, len(want), SumOf(want))

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -42,13 +43,9 @@ func TestStepsAllocateNothing(t *testing.T) {
 	st := &optimizer.Step{Samples: 2, Rows: []optimizer.Rows{rows}}
 	step := func() {
 		copy(params[0].G, []float32{1, inf, 3, 4})
-		if err := errors.Join(sum.Add(st), sum.Add(st)); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, errors.Join(sum.Add(st), sum.Add(st)))
 		own, err := intake.Take(sum.Take(st))
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		push.Set(own)
 		merger.Add(&push, own)
 	}

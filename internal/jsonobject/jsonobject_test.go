@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // texts are good JSON and bad.
@@ -82,9 +84,7 @@ func TestCase(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"key":1,"KEY":2,"GRÖẞE":3}`: "1 2 3", `{"Key":1,"GRÖSSE":2}`: "1  ", `{"\u212aey":1}`: "1  ", `{"gRÖße":3,"kEY":4}`: "4  3", `{"Key":1,"key":null}`: "null  ", `{"key":1,"Key":2}`: "1  ", `{"Key":3,"kEY":4}`: "4  ",
 	} {
-		if err := r.Read([]byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, r.Read([]byte(text)))
 		got := fmt.Sprintf("%s %s %s", r.Value(0).Bytes, r.Value(1).Bytes, r.Value(2).Bytes)
 		if got != want {
 			t.Errorf("%s: %q, want %q", text, got, want)
@@ -96,9 +96,7 @@ func TestCase(t *testing.T) {
 func TestManyNames(t *testing.T) {
 	r := NewReader([]string{"a"}, true)
 	for i := range 3 * mostMet {
-		if err := r.Read(fmt.Appendf(nil, `{"%d":1,"a":%d,"%s":2}`, i, i, strings.Repeat("x", longestMet))); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, r.Read(fmt.Appendf(nil, `{"%d":1,"a":%d,"%s":2}`, i, i, strings.Repeat("x", longestMet))))
 		if got := string(r.Value(0).Bytes); got != fmt.Sprint(i) {
 			t.Fatalf("object %d has %s", i, got)
 		}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // TestAnswers: a process lives as long as its loops move, has begun when all its roles have, and is ready when none of them waits.
@@ -58,9 +60,7 @@ func TestRolesComeAndGo(t *testing.T) {
 // TestNothingButProbes: requests for anything else are refused.
 func TestNothingButProbes(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var b Board
 	b.Add("server 0", func() Health { return Health{Began: true} })
 	served := make(chan error)
@@ -68,9 +68,7 @@ func TestNothingButProbes(t *testing.T) {
 	defer func() { l.Close(); <-served }()
 	say := func(text string) string {
 		c, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		defer c.Close()
 		_, _ = io.WriteString(c, text)
 		answer, _ := io.ReadAll(bufio.NewReader(c))

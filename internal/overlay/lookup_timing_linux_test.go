@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 var benchmarkRows = flag.Int("rows", 1_000_000, "rows of the tables that benchmarks read")
@@ -25,9 +27,7 @@ func BenchmarkLookups(b *testing.B) {
 	for n := range uint64(10) {
 		some := drawn(ids, n)
 		t, err := tables[n].With(len(some), rowsOf(some, dim, 2), nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		law.Check(b, err)
 		tables = append(tables, t)
 	}
 	runtime.GC()
@@ -89,8 +89,6 @@ func processTime(tb testing.TB) time.Duration { return timeOf(tb, unix.CLOCK_PRO
 func timeOf(tb testing.TB, clock int32) time.Duration {
 	tb.Helper()
 	var now unix.Timespec
-	if err := unix.ClockGettime(clock, &now); err != nil {
-		tb.Fatal(err)
-	}
+	law.Check(tb, unix.ClockGettime(clock, &now))
 	return time.Duration(now.Nano())
 }

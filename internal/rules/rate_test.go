@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
@@ -104,18 +105,14 @@ func TestRateFactor(t *testing.T) {
 // TestEveryRuleIsRated finds the rules of this package by their source: those with a rate are in the table above.
 func TestEveryRuleIsRated(t *testing.T) {
 	files, err := filepath.Glob("../../optimizer/*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	found := 0
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
 		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		for _, name := range updaters(tree) {
 			found++
 			if !slices.ContainsFunc(ratedRules, func(r optimizer.Rated) bool { return reflect.TypeOf(r).Name() == name }) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/observe"
 )
 
@@ -227,9 +228,7 @@ func TestCheckpointsAreMarked(t *testing.T) {
 	look := func(count int, at float64) (said string) {
 		saved, examples, p.last = count, at, nil
 		var v struct{ Training observe.Training }
-		if err := json.Unmarshal(p.look(), &v); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, json.Unmarshal(p.look(), &v))
 		for _, m := range v.Training.Marks {
 			said += fmt.Sprintf("%s %v, ", m.Kind, m.At)
 		}
@@ -258,9 +257,7 @@ func TestManyWorkers(t *testing.T) {
 // TestDoor: nobody looks without the token, or by another name; the token becomes a cookie once, and a page may load only its own files.
 func TestDoor(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer l.Close()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	looks := 0

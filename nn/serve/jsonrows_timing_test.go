@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // BenchmarkJSONRows makes feeds of a request of 100 rows with 13 numbers and 26 ids each.
@@ -25,16 +26,12 @@ func BenchmarkJSONRows(b *testing.B) {
 	}
 	text.WriteByte(']')
 	d, err := dataset.NewDecoder(format)
-	if err != nil {
-		b.Fatal(err)
-	}
+	law.Check(b, err)
 	b.SetBytes(int64(text.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
 		lines, err := jsonLines(text.Bytes())
-		if err != nil {
-			b.Fatal(err)
-		}
+		law.Check(b, err)
 		if _, err := d.Decode(lines); err != nil {
 			b.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
@@ -14,13 +15,9 @@ func TestStreamsShareMemory(t *testing.T) {
 	read := func(value byte) {
 		numbers := bytes.Repeat([]byte{value, 0, 0, 0}, 3)
 		s, err := newStream(safetensors.F32, []int{3}, bytes.NewReader(numbers), 12, io.NopCloser(nil).Close)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		other, err := newStream(safetensors.F32, []int{3}, bytes.NewReader(bytes.Repeat([]byte{0}, 12)), 12, io.NopCloser(nil).Close)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		if w, err := s.floats(nil, 3); err != nil || len(w) != 3 || (w[2] == 0) != (value == 0) || s.end() != nil {
 			t.Errorf("numbers are %v, %v", w, err)
 		}

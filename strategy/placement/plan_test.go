@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy/placement"
 	"pgregory.net/rapid"
 )
@@ -33,9 +34,7 @@ func wideDeep() []placement.Variable {
 func mustPlan(t testing.TB, vars []placement.Variable, servers int, o placement.Options) *placement.Plan {
 	t.Helper()
 	p, err := placement.New(vars, servers, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return p
 }
 
@@ -221,9 +220,7 @@ func TestPlanProperties(t *testing.T) {
 			NoSlice:      rapid.Bool().Draw(t, "noSlice"),
 		}
 		p, err := placement.New(vars, servers, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		total := 0
 		for v, x := range vars {
 			if x.Open {

@@ -19,9 +19,7 @@ import (
 func build(t testing.TB, name string) codec.Codec {
 	t.Helper()
 	c, err := codec.ByName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return c
 }
 
@@ -60,9 +58,7 @@ func TestFrozenBytes(t *testing.T) {
 			"0300223ae52e20000000",
 	} {
 		old, err := hex.DecodeString(frozen)
-		if err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, err)
 		out, err := build(t, name).Decode(nil, old, len(text))
 		if err != nil || string(out) != text {
 			t.Errorf("%s: %q, %v", name, out, err)

@@ -97,9 +97,7 @@ func TestProgram(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	if wrong, said := play(t, p); len(wrong) > 0 {
 		t.Errorf("%s\n%v%s", strings.Join(wrong, "\n\t"), p, said)
 	}
@@ -120,9 +118,7 @@ func play(t *testing.T, p jobs.Program) (wrong []string, said string) {
 	hangs := func() { panic(fmt.Sprintf("seed %d hangs, or takes longer than %v\n%v", p.Model.Seed, longest, p)) }
 	defer time.AfterFunc(longest, hangs).Stop()
 	dir, err := os.MkdirTemp("", "jobs")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer os.RemoveAll(dir)
 	return p.Wrong(t, dir)
 }

@@ -132,9 +132,7 @@ func read(t *testing.T, name string) (p twin.Program) {
 	if err == nil {
 		p, err = twin.Parse(data)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	return p
 }
 
@@ -147,9 +145,7 @@ var (
 // judge plays a program and says what is wrong.
 func judge(t *testing.T, p twin.Program) []string {
 	dir, err := os.MkdirTemp("", "twin")
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	defer os.RemoveAll(dir)
 	saw, err := p.Play(t, filepath.Join(dir, "played"))
 	if err != nil {

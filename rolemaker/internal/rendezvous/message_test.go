@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // Whatever arrives: no panic, no memory for what is only claimed, and what is understood can be said again.
@@ -21,9 +23,7 @@ func FuzzReceiveMessage(f *testing.F) {
 			return
 		}
 		var b bytes.Buffer
-		if err := send(&b, first); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, send(&b, first))
 		if err := receiveMessage(&b, &again); err != nil || again != first {
 			t.Fatalf("%+v came back as %+v, error %v", first, again, err)
 		}
@@ -38,9 +38,7 @@ func TestReceiveMessageRefuses(t *testing.T) {
 		}
 	}
 	large, err := json.Marshal(strings.Repeat("x", maxMessage))
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	var b bytes.Buffer
 	send(&b, json.RawMessage(large))
 	if err := receiveMessage(&b, new(string)); err == nil || !strings.Contains(err.Error(), "is too long for the rendezvous") {

@@ -10,20 +10,18 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/law"
 )
 
 // inherit is what mpiexec leaves in a rank: the number of an open file that is a connection to the manager.
 func (m *manager) inherit(t *testing.T) string {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	f := os.NewFile(uintptr(fds[1]), "manager")
 	conn, err := net.FileConn(f)
 	f.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	law.Check(t, err)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

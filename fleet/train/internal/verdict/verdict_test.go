@@ -12,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 	"pgregory.net/rapid"
 
+	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 )
 
@@ -120,9 +121,7 @@ func TestWhatIsCompared(t *testing.T) {
 	} {
 		g := nn.NewGraph(1)
 		loss := c.loss(g.Input("p", 1), g.Input("x", 2), g.Input("y", 1), g.IDs("class", 1), g.Input("w", 1))
-		if err := g.Err(); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, g.Err())
 		all := Of(loss)
 		if len(all) != 1 || !all[0].Binary() {
 			t.Fatalf("%s: %v", name, all)
@@ -164,9 +163,7 @@ func TestSeveralLabels(t *testing.T) {
 		if weight != nil {
 			loss = nn.WeightedMean(each, g.Input("w", weight.Shape()[1]))
 		}
-		if err := g.Err(); err != nil {
-			t.Fatal(err)
-		}
+		law.Check(t, g.Err())
 		var got []string
 		for _, c := range Of(loss) {
 			tally := NewTally(c)
