@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -77,8 +78,12 @@ func TestProbesOfWhoIsAskedToEnd(t *testing.T) {
 				ctx, end := context.WithCancelCause(ctx)
 				defer end(nil)
 				b, c := f.Probed(), trial.CounterFor(job.Strategy)
-				time.AfterFunc(5*time.Second, func() {
+				var asked sync.WaitGroup
+				defer asked.Wait()
+				asked.Go(func() {
+					time.Sleep(5 * time.Second)
 					probe(t, f, "in the job", b.Answer, "/livez", "/readyz", "/startupz")
+					time.Sleep(time.Millisecond) // until all have looked
 					end(errTerminated)
 					time.Sleep(time.Millisecond)
 					if status, _ := b.Answer("/readyz"); status == http.StatusOK {
