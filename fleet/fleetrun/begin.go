@@ -12,15 +12,18 @@ import (
 	"github.com/gofleet/gofleet/internal/starter"
 )
 
-const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--list=FIELD=SEPARATOR]...\n\n" +
+const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--test=FILE] [--list=FIELD=SEPARATOR]...\n" +
+	"\n" +
 	"Writes a training program for a file of rows, CSV or JSON lines, plain or gzip: it looks at rows, and decides\n" +
 	"what each field is to a model that predicts the label. --list says what stands between the values of a field\n" +
-	"that has several, as 'tags=|' does, or that one has a single value, as 'title=' does.\n"
+	"that has several, as 'tags=|' does, or that one has a single value, as 'title=' does. Without --test a tenth\n" +
+	"of the rows are to test on.\n"
 
 // runNew is "fleetrun new": it returns the exit code.
 func runNew(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun new", flag.ContinueOnError)
 	data := f.String("data", "", "file of rows")
+	test := f.String("test", "", "file of rows to test on; without one a tenth of --data is")
 	label := f.String("label", "", "field that the model predicts")
 	separators := map[string]string{}
 	f.Func("list", "what stands between a field's values: FIELD=SEPARATOR; FIELD= is one value", func(s string) error {
@@ -53,7 +56,7 @@ func runNew(args []string, con *console) int {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitUsage
 	}
-	p, err := starter.Write(dir, *data, *label, separators)
+	p, err := starter.Write(dir, *data, *test, *label, separators)
 	if err != nil {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitFailure
@@ -82,7 +85,8 @@ func nextSteps(dir string) string {
 	}
 	return "    cd " + dir + "\n" + module +
 		"    go run . -check    # look at the rows and the net before training\n" +
-		"    go run .           # train; README.md says what else there is\n"
+		"    go run .           # train; README.md says what else there is\n" +
+		"    go run . -linear   # train a linear model of the same fields, to compare with\n"
 }
 
 // inModule reports whether a directory, or one above it, has a go.mod.

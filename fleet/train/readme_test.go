@@ -102,7 +102,7 @@ func TestNewProgramRuns(t *testing.T) {
 		t.Errorf("training said\n%s", said)
 	}
 	test, err := os.ReadFile(filepath.Join(dir, "begun/main_test.go"))
-	if err != nil || !strings.Contains(string(test), `train.Check(t.Context(), job(o, "../flights.csv"))`) {
+	if err != nil || !strings.Contains(string(test), `Paths: []string{"../flights.csv"}`) {
 		t.Errorf("%v: the test is\n%s", err, test)
 	}
 }

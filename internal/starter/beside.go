@@ -12,8 +12,8 @@ import (
 
 // TestJob looks at the rows and the net, and makes the first steps: what is found wrong fails the test.
 func TestJob(t *testing.T) {
-	o := train.Options{Batch: ` + grouped(p.batch()) + `}
-	report, err := train.Check(t.Context(), job(o, ` + quoted(p.data) + `))
+	files := train.Files{Format: format, Paths: []string{` + quoted(p.data) + `}}
+	report, err := train.Check(t.Context(), job(train.Options{}, files, false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,6 +36,7 @@ func (p *program) readme() string {
 	l.add("")
 	l.add("    go run . -check                     # look at the rows and the net before training")
 	l.add("    go run .                            # train; -h lists the flags")
+	l.add("    go run . -linear                    # train a linear model of the same fields, to compare with")
 	l.add("    go run . -eval=FILE                 # how right the model is on other rows; -predict=FILE scores " +
 		"rows without labels")
 	l.add("    go run github.com/gofleet/gofleet/fleet/fleetrun --server_num=2 --worker_num=2 . " +
@@ -43,13 +44,20 @@ func (p *program) readme() string {
 	l.add("    go run github.com/gofleet/gofleet/examples/serve -model=output/model   # ask it over HTTP, as " +
 		"training's last lines say")
 	l.add("")
-	l.add("Training ends when the loss of the test rows falls no more (`-patience`), and leaves the best model in " +
-		"`output/model`, beside `output/history.csv` and `output/curves.svg`. Rows to test on are a fifth of the " +
-		"file, at random.")
-	if p.rows.when != "" {
-		l.add("If the model will be asked of rows that come later, test it on the latest fifth by `%s`: "+
+	held := " Rows to test on are a tenth of the file, at random."
+	if p.tested != "" {
+		held = ""
+	}
+	l.add("Training ends when the loss of the test rows falls no more (`-patience`), and leaves the best model in "+
+		"`output/model`, beside `output/history.csv` and `output/curves.svg`.%s Its last lines say what a constant "+
+		"prediction has, and `-linear`'s what a linear model has: on a few thousand rows that is sometimes the "+
+		"better one, and so are trees, such as LightGBM's.", held)
+	switch {
+	case p.tested != "":
+	case p.rows.when != "":
+		l.add("If the model will be asked of rows that come later, test it on the latest tenth by `%s`: "+
 			"`train.Files{…, LastBy: %q}` in `main.go`.", said(p.rows.whose), p.rows.when)
-	} else {
+	default:
 		l.add("Where rows have an order in time, `train.Files.Last` takes the last ones, and `GroupBy` keeps those " +
 			"of a user together.")
 	}

@@ -18,8 +18,9 @@ const (
 	mostLooked  = 20_000_000
 )
 
-// The conditions for a cross that is made: a signal beyond chance, a share of the variance that no single field
-// explains, and values that recur, since a model memorises values that it sees once.
+// The conditions for a category or a cross that is made: a signal beyond chance, a share of the variance that the
+// fields do not explain without it, and for a cross values that recur, since a model memorises values that it sees
+// once.
 const (
 	leastSure = 5.0 // standard deviations
 	leastGain = 0.001
@@ -32,8 +33,7 @@ const leastLeft = 0.2
 
 // findCrosses finds pairs of fields whose values together explain more of the label than each alone: the best pair
 // first, then the pair that explains most of the rest.
-func (p *program) findCrosses() {
-	columns, left := p.look()
+func (p *program) findCrosses(columns []*column, left []float64) {
 	for _, c := range columns {
 		c.signal = c.measure(left)
 	}
@@ -57,7 +57,7 @@ func (p *program) findCrosses() {
 			pairs[i].signal = cross(pairs[i].a, pairs[i].b).measure(left)
 		}
 		pairs = slices.DeleteFunc(pairs, func(p pair) bool {
-			return p.sure < leastSure || p.gain < leastGain || p.rows < leastRows
+			return !p.pays() || p.rows < leastRows
 		})
 		if len(pairs) == 0 {
 			return
@@ -106,7 +106,7 @@ type column struct {
 
 // add appends a row's value; a new value gets the next place.
 func (c *column) add(text string) {
-	if slices.Contains(absent, text) {
+	if slices.Contains(absent, text) || slices.Contains(c.field.codes, text) {
 		text = ""
 	}
 	at, seen := c.places[text]
@@ -146,6 +146,9 @@ type signal struct {
 	rows  float64 // of a value, on average
 	sure  float64 // standard deviations of the share that chance would show
 }
+
+// pays reports whether the values explain enough to be made ids.
+func (s signal) pays() bool { return s.sure >= leastSure && s.gain >= leastGain }
 
 // measure compares rows that have the same value, in pairs, so that a row is not compared with itself: the mean product
 // of their labels is the variance of the values' means, and 0 in expectation if the values explain nothing.
@@ -199,18 +202,12 @@ func (c *column) explain(left []float64) {
 // buckets is the number of buckets into which numbers are divided, to measure how much they explain.
 const buckets = 8
 
-// look reads the rows again and returns the columns of numbers, in buckets, and of categories; and the labels, of mean
-// 0 and deviation 1, with classes as numbers.
+// look reads the rows again and returns the columns of numbers and of categories; and the labels, of mean 0 and
+// deviation 1, with classes as numbers.
 func (p *program) look() (columns []*column, labels []float64) {
-	categories := slices.DeleteFunc(slices.Clone(p.categories), (*field).recurs) // recurring ones are among the numbers
-	fields := slices.Concat(p.numbers, categories, []*field{p.label})
+	fields := slices.Concat(p.numbers, p.categories, []*field{p.label})
 	columns = p.rows.columns(fields, mostLooked/len(fields))
 	last := columns[len(fields)-1]
-	for i, c := range columns[:len(p.numbers)] {
-		if !fields[i].recurs() {
-			c.bucket()
-		}
-	}
 	classes, m := p.label.ordered(), moments{}
 	labels = last.numbers(func(text string) float64 {
 		if x, _ := decimal(text); p.task == amount {

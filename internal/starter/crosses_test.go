@@ -38,7 +38,7 @@ var madeCross = regexp.MustCompile(`\{Name: "[^"]* × [^"]*", From: \[\]string\{
 func crossesOf(t *testing.T, data string) (crosses []string, text string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "p")
-	p, err := Write(dir, data, "y", nil)
+	p, err := Write(dir, data, "", "y", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func manyNames(n int) string {
 func TestMeasure(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, n := range []int{2, 10, 300} {
-		a, b := &column{copies: 2, places: map[string]int32{}}, &column{places: map[string]int32{}}
+		a, b := &column{field: &field{}, copies: 2, places: map[string]int32{}}, &column{field: &field{}, places: map[string]int32{}}
 		var left []float64
 		for range n {
 			a.add(fmt.Sprint(r.IntN(7)))

@@ -23,9 +23,12 @@ type field struct {
 	arrays, objects int      // of JSON
 	lists           *lists   // if rows have several values; nil if they have one
 	layouts         []string // by which all values are dates
-	plain, logs     moments  // of numbers, and of ln(1+x) of them
+	plain           moments  // of numbers
 	least, most     float64
+	last            float64
+	falls           bool // a number is below the one before
 	values          map[string]int
+	codes           []string // texts that mean no value, among numbers
 }
 
 func newField(name string) *field {
@@ -56,7 +59,7 @@ func (f *field) see(text string) {
 			f.integers++
 		}
 		f.plain.add(x)
-		f.logs.add(math.Log1p(max(x, 0)))
+		f.falls, f.last = f.falls || f.numbers > 1 && x < f.last, x
 		f.least, f.most = min(f.least, x), max(f.most, x)
 		if x == math.Trunc(x) {
 			f.whole++
@@ -110,9 +113,39 @@ const (
 	useless
 )
 
-// few is the largest number of different whole numbers that make a field a category, such as hours or ids of shops,
-// rather than a count.
+// few is the most different values that hardly come again and still make a category.
 const few = 50
+
+// Texts among numbers that mean no number: at most so many different ones, in half of the rows if they are no numbers
+// of another kind, such as - and ?, else in one row of so many.
+const (
+	mostCodes  = 3
+	rarelyCode = 200
+)
+
+// findCodes finds the texts that mean no value in a field of numbers, except those that the label has.
+func (f *field) findCodes(label *field) {
+	var codes []string
+	n := 0
+	for text, rows := range f.values {
+		if _, is := decimal(text); is {
+			continue
+		}
+		if label.values[text] > 0 || rows > max(1, f.n/rarelyCode) && strings.ContainsAny(text, "0123456789") {
+			return
+		}
+		codes, n = append(codes, text), n+rows
+	}
+	if n == 0 || len(codes) > mostCodes || n > f.n/2 || len(f.values)-len(codes) <= few/3 || f.adorned == n {
+		return
+	}
+	slices.Sort(codes)
+	for _, text := range codes {
+		delete(f.values, text)
+	}
+	f.codes, f.n, f.missing = codes, f.n-n, f.missing+n
+	f.dates, f.adorned = 0, 0
+}
 
 // kind returns the field's kind, and the reason if it is useless.
 func (f *field) kind() (kind, string) {
@@ -128,13 +161,14 @@ func (f *field) kind() (kind, string) {
 		return date, ""
 	case f.adorned > 0 && f.numbers+f.adorned == f.n && distinct > few:
 		return useless, dressedAdvice
-	case f.numbers == f.n && f.whole == f.n && distinct > 20 && float64(distinct) > 0.95*float64(f.n):
+	case f.numbers == f.n && f.whole == f.n && distinct > 20 && float64(distinct) > 0.95*float64(f.n) &&
+		(!f.falls || float64(f.n) > (f.most-f.least)/5 || identifier.MatchString(f.name)):
 		return useless, "is another number in every row, as a row's own is"
 	case f.integers == f.n && distinct > few && identifier.MatchString(f.name):
 		return category, ""
 	case f.numbers == f.n && f.close():
 		return useless, "has numbers closer to each other than float32 tells apart: subtract their mean"
-	case f.numbers == f.n && (f.whole < f.n || distinct > few || distinct == 2 || distinct > few/3 && f.skewed()):
+	case f.numbers == f.n:
 		return number, ""
 	case float64(f.dates) > 0.9*float64(f.n):
 		return useless, "is a date, but not in every row, or not always written alike: dataset.Derived makes its " +
@@ -148,12 +182,6 @@ func (f *field) kind() (kind, string) {
 
 // identifier matches names of whole numbers that are no quantities.
 var identifier = regexp.MustCompile(`(?i:(^|[ _.-])id)$|[a-z]I[dD]$`)
-
-// recurs reports whether the field has whole numbers that recur often enough to learn something of each: the number is
-// then a category too, such as the id of an item or a day of the year.
-func (f *field) recurs() bool {
-	return f.integers == f.n && len(f.values) > few && f.n >= 5*len(f.values)
-}
 
 // unlike reports whether nearly every row has a different text.
 func (f *field) unlike() bool {
@@ -177,6 +205,49 @@ func (m moments) of() (mean, deviation float64) { return m.mean, math.Sqrt(m.squ
 func (f *field) close() bool {
 	mean, deviation := f.plain.of()
 	return math.Abs(mean) > 1e6*deviation
+}
+
+// scale is how a number is scaled to around 0.
+type scale struct {
+	log             bool
+	mean, deviation float64
+}
+
+// mostDeviations is how far from 0 a scaled number counts.
+const mostDeviations = 4
+
+// of returns the number as the net sees it.
+func (s scale) of(x float64) float64 {
+	if s.log {
+		x = math.Log1p(max(x, 0))
+	}
+	return max(-mostDeviations, min((x-s.mean)/s.deviation, mostDeviations))
+}
+
+// scale is by mean and deviation. Numbers further out than twenty times the middle half of them is wide are left out:
+// one cell in another unit would make all others the same.
+func (f *field) scale() scale {
+	var all []float64
+	for text, rows := range f.values {
+		if x, is := decimal(text); is {
+			all = append(all, slices.Repeat([]float64{x}, rows)...)
+		}
+	}
+	slices.Sort(all)
+	low, high := all[len(all)/4], all[len(all)*3/4]
+	least, most := low-20*(high-low), high+20*(high-low)
+	var plain, logs moments
+	for _, x := range all {
+		if low == high || least <= x && x <= most {
+			plain.add(x)
+			logs.add(math.Log1p(max(x, 0)))
+		}
+	}
+	s := scale{log: f.skewed()}
+	if s.mean, s.deviation = plain.of(); s.log {
+		s.mean, s.deviation = logs.of()
+	}
+	return s
 }
 
 // skewed reports whether a few numbers are much larger than the others, such as counts and prices.

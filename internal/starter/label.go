@@ -115,6 +115,7 @@ func (p *program) split(label string) error {
 			p.leaveOut(fmt.Sprintf("field %d", i+1), "has no name, as a table's index")
 			continue
 		}
+		f.findCodes(p.label)
 		switch k, why := f.kind(); k {
 		case number:
 			p.numbers = append(p.numbers, f)
@@ -133,11 +134,6 @@ func (p *program) split(label string) error {
 			}
 		default:
 			p.leaveOut(f.name, why)
-		}
-	}
-	for _, f := range p.numbers {
-		if f.recurs() {
-			p.categories = append(p.categories, f)
 		}
 	}
 	if len(p.numbers)+len(p.categories)+len(p.lists)+len(p.vectors) == 0 {

@@ -12,23 +12,26 @@ import (
 
 // program is the program to write.
 type program struct {
-	data, module        string
-	rows                *rows
-	label               *field
-	numbers, categories []*field
-	lists, vectors      []*field
-	crosses             []*field // of two categories
-	crossed             int      // values of crosses that were seen
-	left                []omission
-	task                task
-	classes             int
-	values              []string // of a label of texts, or of two numbers other than 0 and 1
+	data, tested, module string // tested is "" if a part of data is to test on
+	rows                 *rows
+	label                *field
+	numbers, categories  []*field
+	lists, vectors       []*field
+	crosses              []*field // of two categories
+	crossed              int      // values of crosses that were seen
+	left                 []omission
+	task                 task
+	classes              int
+	values               []string // of a label of texts, or of two numbers other than 0 and 1
 }
 
 // lines collects lines of text.
 type lines struct{ strings.Builder }
 
 func (l *lines) add(format string, args ...any) { fmt.Fprintf(l, format+"\n", args...) }
+
+// manyRows is from how many rows on a larger rate is as exact, and many epochs pay as long as the loss falls.
+const manyRows = 100_000
 
 // main is the text of main.go.
 func (p *program) main() string {
@@ -56,26 +59,33 @@ import (
 )
 `)
 	p.format(&l)
+	share, test, held, latest := "; a tenth of them is to test on", "", "HeldOut: 0.1", ""
+	switch {
+	case p.tested != "":
+		share, test, held = "", fmt.Sprintf("\ttest := flag.String(\"test\", %q, \"rows to test on\")\n", p.tested),
+			"Test: []string{*test}"
+	case p.rows.when != "":
+		latest = fmt.Sprintf(" // LastBy: %q tests on the latest rows", p.rows.when)
+	}
+	options, flags := "", "-batch, -epochs and -patience follow from the rows"
+	if p.rows.total >= manyRows {
+		options, flags = "Epochs: 20, Patience: 3, ", "defaults of the flags; -batch follows from the rows"
+	}
 	l.add(`
 func main() {
-	o := train.Options{Batch: %d, Epochs: 20, Patience: 3, Out: "output"} // defaults of the flags
-	file := flag.String("data", %q, "rows to train on; a fifth of them is to test on")
-	train.Main(&o, func() (train.Job, error) { return job(o, *file), nil })
+	o := train.Options{%sOut: "output"} // %s
+	file := flag.String("data", %q, "rows to train on%s")
+%s	linear := flag.Bool("linear", false, "train a linear model of the same fields, into output/linear")
+	o.Parse()
+	if *linear {
+		o.Out += "/linear"
+	}
+	files := train.Files{Format: format, Paths: []string{*file}, %s}%s
+	train.Main(&o, func() (train.Job, error) { return job(o, files, *linear), nil })
 }
-`, p.batch(), p.data)
+`, options, flags, p.data, share, test, held, latest)
 	p.job(&l)
 	return l.String()
-}
-
-// batch is the batch size, smaller for few rows, so that an epoch has some steps.
-func (p *program) batch() int {
-	switch {
-	case p.rows.count < 2000:
-		return 16
-	case p.rows.count < sampled:
-		return 64
-	}
-	return 256
 }
 
 // said makes a text of the file fit into a comment: without unprintable characters, and without two single quotes,
@@ -113,11 +123,15 @@ func (p *program) format(l *lines) {
 		dialect += "Trim: true, "
 	}
 	l.add("// format says what becomes of the fields of a row. It is saved with the model, which then scores raw rows.")
-	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: dataset.UsualNAs(), ", kind, dialect))
+	nas := "dataset.UsualNAs()"
+	if codes := p.codes(); codes != nil {
+		nas = fmt.Sprintf("append(dataset.UsualNAs(), %s)", literals(codes))
+	}
+	p.derived(l, fmt.Sprintf("var format = dataset.%s{%sNAs: %s, ", kind, dialect, nas))
 	if len(p.numbers) > 0 {
 		l.add("\t// Numbers around 0, by mean and deviation of %d rows; a missing number is the mean.", p.rows.count)
-		if slices.ContainsFunc(p.numbers, (*field).recurs) {
-			l.add("\t// Whole numbers that come again and again are categories too.")
+		if slices.ContainsFunc(p.numbers, func(f *field) bool { return slices.Contains(p.categories, f) }) {
+			l.add("\t// Whole numbers of which each tells of the label what its size does not are categories too.")
 		}
 		l.add("\t{Column: dataset.Floats(\"numbers\", %d), Fields: []string{", len(p.numbers))
 		l.add("\t\t%s,", names(p.numbers))
@@ -191,9 +205,12 @@ func (p *program) derived(l *lines, begin string) {
 		}
 		l.add("\t{Name: %q, From: []string{%q}, Part: dataset.%s%s},", d.Name, d.From[0], constant(d.Part), layout)
 	}
-	if len(p.crosses) > 0 {
-		l.add("\t// What two fields tell of the label together that neither tells alone.\n%s",
-			strings.TrimSuffix(crosses.String(), "\n"))
+	if crosses.Len() > 0 {
+		what := "Numbers in buckets"
+		if len(p.crosses) > 0 {
+			what = "What two fields tell of the label together that neither tells alone"
+		}
+		l.add("\t// %s.\n%s", what, strings.TrimSuffix(crosses.String(), "\n"))
 	}
 	l.add("}, Schema: []dataset.CSVColumn{")
 }
@@ -201,19 +218,36 @@ func (p *program) derived(l *lines, begin string) {
 func names(fields []*field) string {
 	var names []string
 	for _, f := range fields {
-		names = append(names, strconv.Quote(f.name))
+		names = append(names, f.name)
 	}
-	return strings.Join(names, ", ")
+	return literals(names)
+}
+
+// literals are texts as a list of Go literals.
+func literals(texts []string) string {
+	var quoted []string
+	for _, text := range texts {
+		quoted = append(quoted, strconv.Quote(text))
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// codes are the texts that mean no value in some field of numbers.
+func (p *program) codes() (codes []string) {
+	for _, f := range p.numbers {
+		codes = append(codes, f.codes...)
+	}
+	slices.Sort(codes)
+	return slices.Compact(codes)
 }
 
 // scaling writes the expression that scales the field's numbers to around 0.
 func (f *field) scaling() string {
-	log, m := "", f.plain
-	if f.skewed() {
-		log, m = "Log1p: true, ", f.logs
+	s, log := f.scale(), ""
+	if s.log {
+		log = "Log1p: true, "
 	}
-	mean, deviation := m.of()
-	return fmt.Sprintf("{%sMean: %s, Std: %s}", log, short(mean, deviation), short(deviation, deviation))
+	return fmt.Sprintf("{%sMean: %s, Std: %s}", log, short(s.mean, s.deviation), short(s.deviation, s.deviation))
 }
 
 // height gives twenty places to each category seen, so that few of them share a row.
@@ -243,14 +277,15 @@ func grouped(n int) string {
 // job writes the net and its training.
 func (p *program) job(l *lines) {
 	l.add("// job is the net, its loss, and what is measured on the test rows.")
-	l.add("func job(o train.Options, file string) train.Job {")
+	l.add("func job(o train.Options, files train.Files, linear bool) train.Job {")
 	l.add("\tg := nn.NewGraph(o.Seed)")
 	if p.hashes() {
 		l.add("\ttable := nn.EmbeddingOptions{Name: \"table\", Height: categories, Dim: 8}")
 	}
 	l.add("\tin := nn.Concat(")
 	if n := len(p.numbers); n > 0 {
-		l.add("\t\tg.Input(\"numbers\", %d),", n)
+		l.add("\t\tnn.Clip(g.Input(\"numbers\", %d), -%d, %[2]d), // further out than training rows tell of", n,
+			mostDeviations)
 	}
 	for _, f := range p.vectors {
 		l.add("\t\tg.Input(%q, %d),", p.feed(f), f.lists.longest)
@@ -262,16 +297,19 @@ func (p *program) job(l *lines) {
 		l.add("\t\t%s,", p.pooled(f))
 	}
 	l.add("\t)")
-	l.add("\thidden := nn.Linear(in, 128, nn.LinearOptions{Act: nn.ReLU})")
-	l.add("\thidden = nn.Linear(hidden, 64, nn.LinearOptions{Act: nn.ReLU})")
+	drop := "\n\thidden = nn.Dropout(hidden, 0.2)"
+	if p.task == amount { // which dropout makes less exact
+		drop = ""
+	}
+	l.add("\thidden := nn.Linear(in, 128, nn.LinearOptions{Act: nn.ReLU})%s", drop)
+	l.add("\thidden = nn.Linear(hidden, 64, nn.LinearOptions{Act: nn.ReLU})%s", drop)
+	rate := "1e-3"
+	if p.rows.total >= manyRows {
+		rate = "3e-3"
+	}
+	l.add("\trate := %s\n\tif linear {\n\t\thidden, rate = in, 1e-2\n\t}", rate)
 	p.head(l)
-	latest := ""
-	if p.rows.when != "" {
-		latest = fmt.Sprintf(" // LastBy: %q tests on the latest rows", p.rows.when)
-	}
-	l.add(`		Files:   train.Files{Format: format, Paths: []string{file}},%s
-	}
-}`, latest)
+	l.add("\t\tFiles:   files,\n\t}\n}")
 }
 
 // hashes reports whether there are texts, or crosses, that become ids of the table.
@@ -334,15 +372,15 @@ func (p *program) head(l *lines) {
 		l.add(`	label := g.Input("label", 1)
 	// The net predicts a number around 0, which is scaled to the label's.
 	const mean, deviation = %s, %s
-	amount := nn.Scale(nn.Linear(hidden, 1, nn.LinearOptions{}), deviation, mean).Named("amount")`,
-			short(mean, deviation), short(deviation, deviation))
+	amount := nn.Scale(nn.Clip(nn.Linear(hidden, 1, nn.LinearOptions{}), -%d, %[3]d), deviation, mean).Named("amount")`,
+			short(mean, deviation), short(deviation, deviation), mostDeviations)
 		loss = "nn.Scale(nn.Mean(nn.SquareError(amount, label)), 1/(deviation*deviation), 0)"
 		metrics, output = "nn.MAE(amount, label), nn.RMSE(amount, label)", "amount"
 	}
 	l.add(`	return train.Job{
 		Options: o,
 		Loss:    %s,
-		Rule:    optimizer.Adam{LR: o.Rate(3e-3)},
+		Rule:    optimizer.Adam{LR: o.Rate(rate)},
 		Metrics: []*nn.Node{%s},
 		Outputs: []*nn.Node{%s},`, loss, metrics, output)
 }

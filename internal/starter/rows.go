@@ -83,6 +83,28 @@ func readRows(path string) (*rows, error) {
 	return r, nil
 }
 
+// match returns an error if a file of rows to test on lacks a field.
+func (r *rows) match(test string) error {
+	if test == "" {
+		return nil
+	}
+	other, err := readRows(test)
+	if err != nil {
+		return err
+	}
+	for _, f := range r.fields {
+		if other.field(f.name) == nil {
+			return fmt.Errorf("%s has no field %q, which the rows to train on have; it has %s", test, f.name,
+				other.names())
+		}
+	}
+	if other.json != r.json || other.comma != r.comma {
+		return fmt.Errorf("%s is written in another way than the rows to train on: as JSON, or with another separator",
+			test)
+	}
+	return nil
+}
+
 // enough returns an error if the lines are too few.
 func enough(lines []string) error {
 	switch {

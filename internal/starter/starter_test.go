@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"go/format"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -50,7 +51,7 @@ func shops(t *testing.T) string {
 func TestWrite(t *testing.T) {
 	data := shops(t)
 	dir := filepath.Join(t.TempDir(), "sales")
-	p, err := Write(dir, data, "sold, in all", nil)
+	p, err := Write(dir, data, "", "sold, in all", nil)
 	if err != nil || p.Rows != 400 || p.Numbers != 3 || p.Categories != 2 || len(p.Lists) != 1 || len(p.Left) != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -75,7 +76,7 @@ func TestWrite(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Write(dir, data, "sold, in all", nil); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := Write(dir, data, "", "sold, in all", nil); err == nil || !strings.Contains(err.Error(), "is there already") {
 		t.Errorf("a second program: %v", err)
 	}
 }
@@ -93,7 +94,7 @@ func TestTasks(t *testing.T) {
 				i%4, 1e6*r.Float64(), i*i)
 		})
 		dir := filepath.Join(t.TempDir(), "p")
-		_, err := Write(dir, data, label, nil)
+		_, err := Write(dir, data, "", label, nil)
 		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
 		if tidy, e := format.Source(text); err != nil || e != nil || string(tidy) != string(text) ||
 			!strings.Contains(string(text), want) ||
@@ -138,7 +139,7 @@ func TestRefused(t *testing.T) {
 		"is Parquet":               {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
 		"holds arrays":             {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
 	} {
-		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, c.label, nil); err == nil ||
+		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, "", c.label, nil); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("wanted %q: %v", want, err)
 		}
@@ -159,7 +160,7 @@ func TestNumbersOfLabels(t *testing.T) {
 				r.Float64(), label(i))
 		})
 		dir := filepath.Join(t.TempDir(), "p")
-		_, err := Write(dir, data, "y", nil)
+		_, err := Write(dir, data, "", "y", nil)
 		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%v; no %q in\n%s", err, want, text)
@@ -179,7 +180,7 @@ func TestOddNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(link, "été")
-	p, err := Write(dir, data, "y", nil)
+	p, err := Write(dir, data, "", "y", nil)
 	if err != nil || p.Numbers != 1 || p.Categories != 1 || len(p.Left) != 1 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -224,7 +225,7 @@ func TestTimes(t *testing.T) {
 			return fmt.Sprintf("%s,%v,%d", c.text(begin.Add(time.Duration(i)*1327*time.Minute)), r.Float64(), i%2)
 		})
 		dir := filepath.Join(t.TempDir(), "p")
-		if _, err := Write(dir, data, "y", nil); err != nil {
+		if _, err := Write(dir, data, "", "y", nil); err != nil {
 			t.Fatal(err)
 		}
 		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
@@ -316,7 +317,7 @@ func TestLists(t *testing.T) {
 		}
 		for _, path := range paths {
 			dir := filepath.Join(t.TempDir(), "p")
-			if _, err := Write(dir, path, "y", c.separators); err != nil {
+			if _, err := Write(dir, path, "", "y", c.separators); err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
 			}
@@ -336,7 +337,7 @@ func TestLists(t *testing.T) {
 	}
 	arrays := write(t, "rows.jsonl", "", 60, func(i int, r *rand.Rand) string { return fmt.Sprintf(`{"f": ["a%d"], "y": %d}`, i%5, i%2) })
 	for field, want := range map[string]string{"tags": `no field "tags" for -list`, "F": `did you mean "f"?`, "y": "is the label", "f": "holds arrays of JSON"} {
-		if _, err := Write(filepath.Join(t.TempDir(), "p"), arrays, "y", map[string]string{field: "|"}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Write(filepath.Join(t.TempDir(), "p"), arrays, "", "y", map[string]string{field: "|"}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("-list of %s: %v", field, err)
 		}
 	}
@@ -365,7 +366,7 @@ func TestWritten(t *testing.T) {
 		return string(text)
 	})
 	dir := filepath.Join(t.TempDir(), "p")
-	p, err := Write(dir, data, "y", nil)
+	p, err := Write(dir, data, "", "y", nil)
 	if err != nil || len(p.Lists) != 21 || len(p.Left) != 0 || strings.ContainsAny(fmt.Sprint(p.Lists), "\x00\x1b\n") {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -394,20 +395,131 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// TestRecurring: whole numbers that come again are numbers and categories, and what is named as an id is no number.
-func TestRecurring(t *testing.T) {
-	data := write(t, "rows.csv", "item,user_id,price,row,y\n", 1000, func(i int, r *rand.Rand) string {
-		return fmt.Sprintf("%d,%d,%d,%d,%d", 100+r.IntN(90), r.IntN(900), r.IntN(900), 7*i, i%2)
+// TestNumbers: whole numbers are numbers, also few ones, and categories too where each tells of the label what its size does not; what is
+// named as an id is no number, and neither is a row's own number, in whatever steps.
+func TestNumbers(t *testing.T) {
+	data := write(t, "rows.csv", "item,age,user_id,price,row,own,y\n", 2000, func(i int, r *rand.Rand) string {
+		item, age := r.IntN(90), 20+r.IntN(40)
+		return fmt.Sprintf("%d,%d,%d,%d,%d,%d,%d", item, age, r.IntN(900), i*7919%100_003, 7*i, i*7919%2003,
+			drawn(r, 2*effect(item)+float64(age-40)/10))
 	})
 	dir := filepath.Join(t.TempDir(), "p")
-	if _, err := Write(dir, data, "y", nil); err != nil {
-		t.Fatal(err)
+	p, err := Write(dir, data, "", "y", nil)
+	if want := []string{"each of row, own is another number in every row, as a row's own is"}; err != nil || !slices.Equal(p.Left, want) {
+		t.Fatalf("%q, %v", p.Left, err)
 	}
 	text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
-	for _, want := range []string{`"item", "price",`, "// Whole numbers that come again", `Fields: []string{"user_id", "item"}, Hash`, "row is another number in every row"} {
+	for _, want := range []string{`"item", "age", "price",`, "// Whole numbers of which each tells", `Fields: []string{"user_id", "item"}, Hash`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
+	}
+}
+
+// TestBuckets: a number whose size tells of the label in no simple way has buckets as a category beside it, and one that is missing where
+// the label is another has too.
+func TestBuckets(t *testing.T) {
+	data := write(t, "rows.csv", "wave,line,gone,y\n", 2000, func(i int, r *rand.Rand) string {
+		wave, line, gone := 10*r.Float64(), r.Float64(), fmt.Sprint(r.Float64())
+		if r.IntN(3) == 0 {
+			gone = "?"
+		}
+		return fmt.Sprintf("%v,%v,%s,%d", wave, line, gone, drawn(r, 3*math.Sin(wave)+line+3*float64(len("?")/len(gone))))
+	})
+	dir := filepath.Join(t.TempDir(), "p")
+	if _, err := Write(dir, data, "", "y", nil); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+	for _, want := range []string{`NAs: append(dataset.UsualNAs(), "?"), Derived`, `{Name: "wave bucket", From: []string{"wave"}, Buckets: `,
+		`Fields: []string{"wave bucket", "gone bucket"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	alone := write(t, "rows.csv", "wave,y\n", 2000, func(i int, r *rand.Rand) string {
+		wave := 10 * r.Float64()
+		return fmt.Sprintf("%v,%d", wave, drawn(r, 3*math.Sin(wave)))
+	})
+	crosses, main := crossesOf(t, alone)
+	if len(crosses) > 0 || !strings.Contains(main, `{Name: "wave bucket", From`) || !strings.Contains(main, "// Numbers in buckets.") {
+		t.Errorf("%q, or no buckets, in\n%s", crosses, main)
+	}
+}
+
+// TestRowsToTest: rows of another file to test on are the program's, and are refused if they lack a field or are written in another way.
+func TestRowsToTest(t *testing.T) {
+	row := func(form string) func(int, *rand.Rand) string {
+		return func(i int, r *rand.Rand) string { return fmt.Sprintf(form, r.Float64(), i%2) }
+	}
+	data := write(t, "rows.csv", "x,y\n", 50, row("%v,%d"))
+	dir := filepath.Join(t.TempDir(), "p")
+	if _, err := Write(dir, data, write(t, "more.csv", "x,z,y\n", 50, row("%v,1,%d")), "y", nil); err != nil {
+		t.Fatal(err)
+	}
+	main, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+	readme, _ := os.ReadFile(filepath.Join(dir, "README.md"))
+	if tidy, err := format.Source(main); err != nil || string(tidy) != string(main) || !strings.Contains(string(main), "more.csv") ||
+		!strings.Contains(string(main), "Test: []string{*test}}") || strings.Contains(string(main)+string(readme), "tenth") {
+		t.Errorf("%v:\n%s\n%s", err, main, readme)
+	}
+	for want, test := range map[string]string{
+		`has no field "y"`:          write(t, "more.csv", "x,z\n", 50, row("%v,%d")),
+		"is written in another way": write(t, "more.csv", "x;y\n", 50, row("%v;%d")),
+		"no such file":              "absent.csv",
+	} {
+		if _, err := Write(filepath.Join(t.TempDir(), "p"), data, test, "y", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("wanted %q: %v", want, err)
+		}
+	}
+}
+
+// TestCodes: a text in up to half of a field's numbers means no value, and so does any text in a row of two hundred; others make it a
+// category, or a text.
+func TestCodes(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		every int
+		want  string // in main.go
+	}{
+		"a dash":           {"-", 3, `NAs: append(dataset.UsualNAs(), "-"),`},
+		"a word":           {"unknown", 2, `NAs: append(dataset.UsualNAs(), "unknown"),`},
+		"more than half":   {"-", 1, `Fields: []string{"amount"}, Hash`},
+		"a cell":           {"1_000", 400, `NAs: append(dataset.UsualNAs(), "1_000"),`},
+		"too large":        {"1e400", 400, `NAs: append(dataset.UsualNAs(), "1e400"),`},
+		"digits often":     {"0x11", 3, `Fields: []string{"amount"}, Hash`},
+		"the label has it": {"yes", 3, `Fields: []string{"amount"}, Hash`},
+	} {
+		data := write(t, "rows.csv", "x,amount,y\n", 400, func(i int, r *rand.Rand) string {
+			amount := fmt.Sprintf("%.2f", 1000*r.Float64())
+			if i%c.every == 0 && (c.every > 1 || i%8 > 0) {
+				amount = c.text
+			}
+			return fmt.Sprintf("%v,%s,%s", r.Float64(), amount, []string{"no", "yes"}[i%2])
+		})
+		dir := filepath.Join(t.TempDir(), "p")
+		_, err := Write(dir, data, "", "y", nil)
+		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
+		if err != nil || !strings.Contains(string(text), c.want) {
+			t.Errorf("%s, %v: no %s in\n%s", name, err, c.want, text)
+		}
+	}
+}
+
+// TestScales: a number in another unit in one cell does not make all others the same.
+func TestScales(t *testing.T) {
+	f := newField("x")
+	for i := range 2000 {
+		f.see(fmt.Sprint(20 + i*7%60))
+	}
+	clean := f.scale()
+	f.see("12345678901234567890")
+	f.see("-999")
+	if s := f.scale(); s.log || math.Abs(s.mean-clean.mean) > 1 || math.Abs(s.deviation-clean.deviation) > 10 {
+		t.Errorf("%+v, want about %+v", s, clean)
+	}
+	if got := clean.of(1e18); got != mostDeviations {
+		t.Errorf("far out is %v", got)
 	}
 }
 
@@ -416,7 +528,7 @@ func TestLeftOut(t *testing.T) {
 	data := write(t, "rows.csv", "a,b,c,d,e,f,g,h,x,y\n", 50, func(i int, r *rand.Rand) string {
 		return fmt.Sprintf("1,1,1,1,1,1,1,%d,%v,%d", i, r.Float64(), i%2)
 	})
-	p, err := Write(filepath.Join(t.TempDir(), "p"), data, "y", nil)
+	p, err := Write(filepath.Join(t.TempDir(), "p"), data, "", "y", nil)
 	if want := []string{"each of 7 fields (a, b … g) is the same in every row", "h is another number in every row, as a row's own is"}; err != nil || !slices.Equal(p.Left, want) {
 		t.Errorf("%q, %v", p.Left, err)
 	}
@@ -442,7 +554,7 @@ func TestLabelsOfTexts(t *testing.T) {
 			return fmt.Sprintf("%v,%s", r.Float64(), c.labels[i%len(c.labels)])
 		})
 		dir := filepath.Join(t.TempDir(), "p")
-		p, err := Write(dir, data, "y", nil)
+		p, err := Write(dir, data, "", "y", nil)
 		text, _ := os.ReadFile(filepath.Join(dir, "main.go"))
 		if err != nil || p.Task != c.task || !strings.Contains(string(text), c.values) {
 			t.Errorf("%v: %+v, %v: no %s in\n%s", c.labels, p, err, c.values, text)
@@ -461,7 +573,7 @@ func TestMessy(t *testing.T) {
 			1+i%12, 1+i%28, 1+i%12, i%60, 1+i%9, r.IntN(1000), 1+i%7, r.IntN(1000), r.Float64()*100, i%5, []string{"No", "Yes"}[i%2])
 	})
 	dir := filepath.Join(t.TempDir(), "p")
-	p, err := Write(dir, data, "y", nil)
+	p, err := Write(dir, data, "", "y", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,12 +607,13 @@ func TestWhatIsWrittenCompiles(t *testing.T) {
 		{"text", func(i int, r *rand.Rand) string { return fmt.Sprint("a text of row ", i) }},
 		{"user_id", func(_ int, r *rand.Rand) string { return fmt.Sprint(r.IntN(200)) }},
 		{"tags", func(_ int, r *rand.Rand) string { return []string{"a|b", "b|c|d", "a|d", "c"}[r.IntN(4)] }},
+		{"age", func(_ int, r *rand.Rand) string { return []string{"?", fmt.Sprint(r.IntN(60))}[r.IntN(2)] }},
 		{"a,b", nil}, // two numbers, of which together the label is made
 	}
 	dir := t.TempDir()
 	replaced, compile, crosses := map[string]string{}, []string{"list", "-export", "-overlay", filepath.Join(dir, "overlay.json")}, 0
 	for mask := 1; mask < 1<<len(kinds); mask++ {
-		if mask == 4 || mask%5 != 2 && mask != 1<<5 { // a text alone is no field to learn from
+		if mask == 4 || mask%5 != 2 && mask != 1<<6 { // a text alone is no field to learn from
 			continue
 		}
 		header := ""
@@ -523,11 +636,11 @@ func TestWhatIsWrittenCompiles(t *testing.T) {
 			return row + map[bool]string{true: "1", false: "0"}[(a > 0) != (b > 0)]
 		})
 		name := fmt.Sprint("p", mask)
-		p, err := Write(filepath.Join(dir, name), data, "y", nil)
+		p, err := Write(filepath.Join(dir, name), data, "", "y", nil)
 		if err != nil {
 			t.Fatalf("%s: %v", header, err)
 		}
-		if crosses += p.Crosses; mask == 1<<5 && p.Crosses == 0 {
+		if crosses += p.Crosses; mask == 1<<6 && p.Crosses == 0 {
 			t.Error("no cross of two numbers whose signs together are the label")
 		}
 		replaced[filepath.Join(here, "written", name, "main.go")] = filepath.Join(dir, name, "main.go")

@@ -21,15 +21,18 @@ type Program struct {
 }
 
 // Write writes a program into the directory dir, which is created if missing and may hold none of its files: main.go,
-// main_test.go and README.md. data is the path of the rows, stored in the program relative to dir. separators has the
-// separator of fields with several values, "" for fields with one value; for other fields it is guessed. Write returns
-// an error if the rows or the label are not usable.
-func Write(dir, data, label string, separators map[string]string) (*Program, error) {
+// main_test.go and README.md. data is the path of the rows, and test, unless it is "", that of others to test on; they
+// are stored in the program relative to dir. separators has the separator of fields with several values, "" for fields
+// with one value; for other fields it is guessed. Write returns an error if the rows or the label are not usable.
+func Write(dir, data, test, label string, separators map[string]string) (*Program, error) {
 	r, err := readRows(data)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.findLists(separators, label); err != nil {
+		return nil, err
+	}
+	if err := r.match(test); err != nil {
 		return nil, err
 	}
 	p := &program{rows: r, module: filepath.Base(absolute(dir))}
@@ -39,12 +42,15 @@ func Write(dir, data, label string, separators map[string]string) (*Program, err
 	if err := p.findTask(); err != nil {
 		return nil, err
 	}
-	p.findCrosses()
+	columns, labels := p.look()
+	p.findCategories(columns, labels)
+	p.findCrosses(columns, labels)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	if p.data, err = filepath.Rel(resolved(dir), resolved(data)); err != nil {
-		p.data = resolved(data)
+	p.data = relative(dir, data)
+	if test != "" {
+		p.tested = relative(dir, test)
 	}
 	files := map[string]string{"main.go": p.main(), "main_test.go": p.test(), "README.md": p.readme()}
 	for name := range files {
@@ -80,6 +86,14 @@ func (p *program) predicts() string {
 		return fmt.Sprintf("which of %d classes it is", p.classes)
 	}
 	return "the number that it is"
+}
+
+// relative returns a path relative to a directory, where there is one.
+func relative(dir, path string) string {
+	if short, err := filepath.Rel(resolved(dir), resolved(path)); err == nil {
+		return short
+	}
+	return resolved(path)
 }
 
 // resolved returns a path without symbolic links, behind which .. would be another directory.
