@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"slices"
 	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/unpack"
 )
 
 // Files is a source that reads text files one after the other, each plain, gzip or zstd. Empty lines are skipped.
@@ -118,7 +120,7 @@ func (f *Files) open(ctx context.Context, path string) (io.ReadCloser, error) {
 	if f.reader == nil {
 		return openFile(ctx, f.FS, path, f.PipeCommand)
 	}
-	r, err := unpack(interruptible(ctx, io.NopCloser(f.reader), f.reader))
+	r, err := unpack.Open(interruptible(ctx, io.NopCloser(f.reader), f.reader))
 	if err != nil {
 		return nil, fmt.Errorf("dataset: %s: %w", path, err)
 	}

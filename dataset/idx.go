@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/gofleet/gofleet/internal/unpack"
 )
 
 // IDX is the contents of an IDX file of unsigned bytes: dimensions, the first of which is the number of samples, and
@@ -26,7 +28,7 @@ const (
 // ReadIDX reads an IDX file, plain or gzip. Its values must be unsigned bytes, as in MNIST and similar sets, and their
 // number must match the dimensions.
 func ReadIDX(r io.Reader) (*IDX, error) {
-	f, err := unpack(io.NopCloser(r))
+	f, err := unpack.Open(io.NopCloser(r))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrIDX, err)
 	}

@@ -10,7 +10,7 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"internal/rules", "optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics", "internal/written"},
+	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics", "internal/unpack", "internal/written"},
 	"dataset/parquet": {"dataset", "internal/categories", "internal/derived", "internal/files", "internal/kernels"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
@@ -21,7 +21,7 @@ var house = map[string][]string{
 	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
-	"internal/starter":          {"internal/derived", "internal/written"},
+	"internal/starter":          {"internal/derived", "internal/unpack", "internal/written"},
 
 	"internal/table":      {"internal/count", "internal/kernels", "internal/rules", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
@@ -133,7 +133,8 @@ var houseTests = map[string][]string{
 // outside says which other modules a package may use. A package without a row has the standard library alone.
 var outside = map[string][]string{
 	"fleet/store/s3":               {"github.com/aws/aws-sdk-go-v2"},
-	"dataset":                      {"github.com/klauspost/compress", "gorgonia.org/tensor"},
+	"dataset":                      {"gorgonia.org/tensor"},
+	"internal/unpack":              {"github.com/klauspost/compress"},
 	"dataset/parquet":              {"github.com/parquet-go/parquet-go", "gorgonia.org/tensor"},
 	"optimizer":                    {"golang.org/x/sys"},
 	"nn":                           {"go4.org/unsafe/assume-no-moving-gc", "golang.org/x/term", "gorgonia.org/tensor"},
@@ -158,5 +159,5 @@ var outsideTests = []string{
 }
 
 // outsideTestsOf may be used by the test files of one package: fasthttp is the figure that a whole call is compared with, protobuf a
-// decoder that shares no code with what is written.
-var outsideTestsOf = map[string][]string{"internal/client": {"github.com/valyala/fasthttp"}, "nn/onnx": {"google.golang.org/protobuf"}}
+// decoder that shares no code with what is written, and compress what packs files.
+var outsideTestsOf = map[string][]string{"dataset": {"github.com/klauspost/compress"}, "internal/client": {"github.com/valyala/fasthttp"}, "nn/onnx": {"google.golang.org/protobuf"}}

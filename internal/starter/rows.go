@@ -2,8 +2,6 @@ package starter
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -17,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/unpack"
 )
 
 // sampled is the least number of rows that are examined, of a file with that many; kept is the number of lines that are
@@ -49,18 +48,11 @@ func readRows(path string) (*rows, error) {
 		return nil, err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, 1<<16)
-	if magic, _ := in.Peek(2); bytes.Equal(magic, []byte{0x1f, 0x8b}) {
-		plain, err := gzip.NewReader(in)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		in = bufio.NewReaderSize(plain, 1<<16)
+	in, err := unpack.Open(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if begin, _ := in.Peek(4); string(begin) == "PAR1" || string(begin) == "\x28\xb5\x2f\xfd" {
-		return nil, fmt.Errorf("%s: it is Parquet, or zstd: give a part of its rows as CSV", path)
-	}
-	lines, total, err := sample(in)
+	lines, total, err := sample(bufio.NewReaderSize(in, 1<<16))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,6 +1,8 @@
 package starter
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -104,6 +106,23 @@ func TestTasks(t *testing.T) {
 	}
 }
 
+// cut is the first half of a gzip file.
+func cut(t *testing.T) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	for i := range 1000 {
+		fmt.Fprintln(z, rand.New(rand.NewPCG(1, uint64(i))).Float64())
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "f.csv.gz")
+	if err := os.WriteFile(path, b.Bytes()[:b.Len()/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // TestRefused: a file that says too little is refused by a text that says what it lacks.
 func TestRefused(t *testing.T) {
 	row := func(text string) func(int, *rand.Rand) string {
@@ -136,7 +155,9 @@ func TestRefused(t *testing.T) {
 		"has texts that are not U": {write(t, "f.csv", "x,y\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d.5,%s", i, []string{"no", "s\xed"}[i%2]) }), "y"},
 		"is not UTF-8":             {write(t, "f.csv", "surfac\xe9,y\n", 30, row("#,#")), "y"},
 		"than float32 tells":       {write(t, "f.csv", "x,y\n", 30, row("#,171983512#.5")), "y"},
-		"is Parquet":               {write(t, "f.csv", "PAR1", 30, row("#")), "y"},
+		"is a Parquet file":        {write(t, "f.csv", "PAR1\x15", 30, row("#")), "y"},
+		"a zip file or a workbook": {write(t, "f.csv", "PK\x03\x04\r", 30, row("#")), "y"},
+		"file is cut off":          {cut(t), "y"},
 		"holds arrays":             {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
 	} {
 		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, "", c.label, nil); err == nil ||
