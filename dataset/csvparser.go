@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -151,7 +152,7 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 		return err
 	}
 	if len(fields) != p.fields {
-		return advised(badCount("count", p.fields, len(fields), "fields"), guess(line))
+		return advised(badCount("count", p.fields, len(fields), "fields"), cmp.Or(guess(line), p.miscounted(fields)))
 	}
 	for i, from := range p.sources {
 		p.made.Set(i, fields[from], p.missing.has(fields[from]))
@@ -303,6 +304,19 @@ func (p *csvHeaderParser) ParseHeader(line []byte) error {
 	return advised(p.bind(names), guess(line))
 }
 
+// miscounted is what makes a row's fields as many as the header's.
+func (p *csvParser) miscounted(fields [][]byte) string {
+	n := len(fields)
+	switch {
+	case n < p.fields:
+		return "is the file cut off, or the line no row? Files.SkipBad passes over some"
+	case n == p.fields+1 && len(fields[n-1]) == 0:
+		return "a separator ends the line: let one end the first line too, or remove it"
+	}
+	return `a separator within a text? Texts that have one stand in double quotes, as "so, and so"; ` +
+		"Files.SkipBad passes over some lines"
+}
+
 // guess is what reads a first line that is no header, "" if it may be one.
 func guess(line []byte) string {
 	switch {
@@ -312,6 +326,10 @@ func guess(line []byte) string {
 		return "an array of JSON? JSONLines reads objects, each on a line of its own"
 	case bytes.HasPrefix(line, []byte("#")):
 		return "a comment? CSV.Comment passes over lines that begin with it"
+	case bytes.HasPrefix(line, []byte("<")):
+		return "a page of HTML? Look at what was downloaded"
+	case bytes.HasPrefix(line, []byte("sep=")):
+		return "a spreadsheet's own line: remove it"
 	case bytes.Contains(line, []byte("\r")):
 		return `lines that end with \r alone: write \n, as tr '\r' '\n' does`
 	}

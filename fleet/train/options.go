@@ -66,7 +66,7 @@ type Options struct {
 	Epochs int     // passes over the training data; 0 means what fits the rows
 	Out    string  // output directory of one running job: checkpoint, model, history, curves; empty saves nothing
 	Load   string  // a checkpoint or a model to begin from, written by any number of servers
-	LR     float64 // learning rate; 0 means the program's, see [Options.Rate]; -lr=0 is 0
+	LR     float64 // learning rate; 0 means the program's, see [Options.Rate]; -lr=0 is refused
 	// Threads is the number of training threads per worker; 0 means 1. Modes in which workers wait for each other
 	// permit only one.
 	Threads int
@@ -236,6 +236,9 @@ func (c *Options) Check() error {
 		return errors.New("train: -check examines the job, and -nocheck says not to: leave one of them out")
 	case c.eval == "" && (c.by != "" || c.importance):
 		return errors.New("train: -by and -importance are of what -eval says: name rows with -eval")
+	case c.named("lr") && c.LR == 0:
+		return errors.New("train: -lr=0: nothing is learnt at this rate, and rules take 0 for their own: name one " +
+			"above 0, or leave the flag out for the program's")
 	case c.Patience < 0:
 		return fmt.Errorf("train: -patience=%d: it counts evaluations, from 0", c.Patience)
 	}
@@ -307,9 +310,6 @@ func amend(s *strategy.Strategy, fields string) error {
 
 // Rate returns the learning rate of -lr, or usual if -lr is not given.
 func (c *Options) Rate(usual float64) float64 {
-	if c.named("lr") {
-		return c.LR
-	}
 	return cmp.Or(c.LR, usual)
 }
 

@@ -368,7 +368,7 @@ func TestNoCheckFlag(t *testing.T) {
 	}
 }
 
-// TestFitting: the options that fit a number of rows change at the numbers that the doc of Options has. A rate that is named is taken as it is.
+// TestFitting: the options that fit a number of rows change at the numbers that the doc of Options has. A rate that is named is taken.
 func TestFitting(t *testing.T) {
 	t.Parallel()
 	for rows, want := range map[int]order{-1: {Batch: 512, Epochs: 1}, 0: {Batch: 32, Epochs: 50, Patience: 3}, 9_999: {Batch: 32, Epochs: 50, Patience: 3},
@@ -386,9 +386,12 @@ func TestFitting(t *testing.T) {
 			t.Errorf("for %d rows, %d epochs and %d gradients at a time a batch of %d fits, want %d", c.rows, c.epochs, c.lanes, got, c.want)
 		}
 	}
-	for flag, want := range map[string]float64{"-lr=0": 0, "-lr=0.5": 0.5, "-batch=1": 3} {
+	for flag, want := range map[string]float64{"-lr=0.5": 0.5, "-batch=1": 3} {
 		if o, err := parsed(flag); err != nil || o.Rate(3) != want {
 			t.Errorf("%s: the rate is %v, want %v, error %v", flag, o.Rate(3), want, err)
 		}
+	}
+	if _, err := parsed("-lr=0"); err == nil || !strings.Contains(err.Error(), "nothing is learnt at this rate") {
+		t.Errorf("-lr=0: %v", err)
 	}
 }
