@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
@@ -31,7 +32,6 @@ type Finding = check.Finding
 // Check returns an error if the job would be refused at the start; problems that would end it later are Findings that
 // Fail.
 func Check(ctx context.Context, j Job) (*Report, error) {
-	ofFiles := j.Data == nil
 	s, err := j.check()
 	if err != nil {
 		return nil, err
@@ -53,15 +53,9 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 		rows = -1
 	}
 	j.fit(j.fitting(rows, 1), test != nil)
-	of, err := j.looked(s, train, test)
+	of, err := j.looked(s, train, test, math.MaxInt64)
 	if err != nil {
 		return nil, err
-	}
-	if f := j.Files; ofFiles {
-		of.Random = test != nil && len(f.Test) == 0 && !f.Last && f.LastBy+f.GroupBy == ""
-		if of.Fields, of.Texts, err = j.texts(); err != nil {
-			return nil, err
-		}
 	}
 	report, err := check.Look(ctx, of)
 	if err == nil {
@@ -70,12 +64,17 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 	return report, err
 }
 
-// looked is the job as package check takes it.
-func (j *Job) looked(s strategy.Strategy, train, test *dataset.Dataset) (check.Job, error) {
+// looked is the job as package check takes it, with the texts of its files if these have at most so many bytes.
+func (j *Job) looked(s strategy.Strategy, train, test *dataset.Dataset, most int64) (check.Job, error) {
 	first, err := (&shares{job: j, train: train}).of(0)
-	return check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
+	of := check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
 		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
-		Places: places(j.Files.Format)}, err
+		Places: places(j.Files.Format)}
+	if f := j.Files; j.files && err == nil {
+		of.Random = test != nil && len(f.Test) == 0 && !f.Last && f.LastBy+f.GroupBy == ""
+		of.Fields, of.Texts, err = j.texts(most)
+	}
+	return of, err
 }
 
 // places are the fields of the values in a row, by column, for a format that reads fields.

@@ -59,6 +59,7 @@ type Job struct {
 
 	anew  func() (Job, error) // makes the program's job once more; nil if the program has not said how
 	looks bool                // at its rows, before it trains
+	files bool                // Data reads Files
 }
 
 // Result is the result of a job on a worker; on a server it is zero.
@@ -97,7 +98,7 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		return s, err
 	}
 	if j.Data == nil {
-		j.Data = j.Files.withLabels(j.Loss).Load
+		j.Data, j.files = j.Files.withLabels(j.Loss).Load, true
 	}
 	if j.Show == nil {
 		j.Show = j.Metrics

@@ -9,17 +9,18 @@ import (
 	"github.com/gofleet/gofleet/nn"
 )
 
-// Bounds of a look before training: its time, the rows of a job, those that are looked at and their numbers, and the
-// dense weights of a job, of which a copy makes steps.
+// Bounds of a look before training: its time, the rows of a job, those that are looked at and their numbers, the bytes
+// of files that are read again, and the dense weights of a job, of which a copy makes steps.
 const (
 	lookFor              = time.Second
 	mostRows, mostLooked = 1_000_000, 100_000
 	mostNumbers          = 2_000_000
+	mostBytes            = 4 << 20
 	mostWeights          = 16_000_000
 )
 
-// look warns of what -check would find in rows that are in memory, and in some steps on a copy of the graph. It is
-// worker 0's, before the first step of a job.
+// look warns of what -check would find in rows that are in memory, in the texts of small files, and in some steps on a
+// copy of the graph. It is worker 0's, before the first step of a job.
 func (r *Run) look(ctx context.Context) error {
 	j, width, weights := r.Job, 1, 0
 	for _, c := range r.shares.train.Columns() {
@@ -39,7 +40,7 @@ func (r *Run) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	of, err := j.looked(s, r.shares.train, r.tests.rows)
+	of, err := j.looked(s, r.shares.train, r.tests.rows, mostBytes)
 	if err != nil {
 		return err
 	}

@@ -168,3 +168,34 @@ func TestLookAtWhatStepsRefuse(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// TestLookReadsSmallFiles: a job of small files says what -check would of their texts, and one of large files does not read them again.
+func TestLookReadsSmallFiles(t *testing.T) {
+	// Serial: it reads the log.
+	for _, more := range []int{0, 5 << 20} {
+		var text strings.Builder
+		text.WriteString("city,y,note\n")
+		for i := range 400 {
+			fmt.Fprintf(&text, "%s,%d,%s\n", []string{"Ulm", "ULM", "Bonn", "Kiel", "Jena"}[i%5], i%2, strings.Repeat("x", more/400))
+		}
+		path := filepath.Join(t.TempDir(), "rows.csv")
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		said := logged(t, func() {
+			fleettest.Run(t, 0, 1, func(ctx context.Context, f *fleet.Fleet) error {
+				g := nn.NewGraph(1)
+				pred := nn.Linear(nn.Embedding(g.IDs("city", 1), nn.EmbeddingOptions{Height: 8, Dim: 3}), 1, nn.LinearOptions{Act: nn.Sigmoid})
+				j := train.Job{Options: train.Options{Batch: 16, Epochs: 1}, Loss: nn.Mean(nn.BinaryCrossEntropy(pred, g.Input("y", 1))),
+					Rule: optimizer.SGD{LR: 0.1}, Stdout: io.Discard, Files: train.Files{Paths: []string{path}, Format: dataset.CSV{Schema: []dataset.CSVColumn{
+						{Column: dataset.Ints("city", 1), Hash: 8}, {Column: dataset.Floats("y")}}}}}
+				j.Looks(true)
+				_, err := j.Run(ctx, f)
+				return err
+			})
+		})
+		if n := strings.Count(said, `are other ids in field \"city\"`); n != map[int]int{0: 1}[more] {
+			t.Errorf("with %d bytes more, %d findings in\n%s", more, n, said)
+		}
+	}
+}

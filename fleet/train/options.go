@@ -43,7 +43,8 @@ import (
 //	-check             examine the job and its rows, try some steps in this process, list likely mistakes, and exit: see
 //	                   [Check]
 //	-nocheck           do not look before training: else the first second goes into warnings of what -check would find in
-//	                   up to 100,000 rows that are in memory, of at most a million, and in some steps on a copy
+//	                   up to 100,000 rows that are in memory, of at most a million, in the texts of files of up to 4
+//	                   MiB, and in some steps on a copy
 //	-predict, -eval    apply the model in -out, or in -load, to rows in files, in this process: write its outputs, a line
 //	                   for each row, or report how good it is: see [Examination]
 //	-by, -importance   with -eval: also by the values of a field; also the importance of each field

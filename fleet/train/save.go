@@ -103,6 +103,7 @@ func (r *Run) save(ctx context.Context) error {
 	of := ""
 	switch k := r.keeps; {
 	case len(r.Job.Outputs) == 0:
+		of = ": no model, which Job.Outputs would make"
 	case k != nil && k.best.Number > 0 && k.there(r):
 		of = fmt.Sprintf(": model is the best, of epoch %d with %s %.4f, checkpoint the last, of epoch %d",
 			k.best.At.Epoch, k.name(r), k.value(r, k.best.At), r.History[len(r.History)-1].Epoch)

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"math"
 	"slices"
 
 	"gorgonia.org/tensor"
@@ -16,14 +17,22 @@ import (
 const mostLines, mostTexts = 100_000, 2_000_000
 
 // texts are the fields of the job's files of which inputs are made, and rows with the numbers of their texts; none of
-// files that can be read only once, such as a pipe.
-func (j *Job) texts() (fields []check.Field, rows *dataset.Dataset, err error) {
+// files that can be read only once, such as a pipe, or that have more bytes than most together, or lie in a store then.
+func (j *Job) texts(most int64) (fields []check.Field, rows *dataset.Dataset, err error) {
 	paths, err := listed(j.Files.Paths)
-	once := func(path string) bool {
+	left := most
+	unread := func(path string) bool {
+		if most < math.MaxInt64 && files.IsURL(path) {
+			return true
+		}
 		st, err := files.Stat(path)
-		return err != nil || !st.Mode().IsRegular()
+		if err != nil || !st.Mode().IsRegular() {
+			return true
+		}
+		left -= st.Size()
+		return left < 0
 	}
-	if err != nil || slices.ContainsFunc(paths, once) {
+	if err != nil || slices.ContainsFunc(paths, unread) {
 		return nil, nil, err
 	}
 	lines := lined(j.Files.Format)
@@ -45,7 +54,7 @@ func (j *Job) texts() (fields []check.Field, rows *dataset.Dataset, err error) {
 				derived := slices.ContainsFunc(lines.Derived, func(d dataset.Derived) bool { return d.Name == name })
 				f.Feeds = append(f.Feeds, c.Name)
 				f.ID = f.ID || c.Type != tensor.Float32 && c.Values == nil && !derived
-				f.Values = f.Values || c.HashNumbers
+				f.Values, f.Hash = f.Values || c.HashNumbers, max(f.Hash, c.Hash)
 			}
 		}
 	}

@@ -109,6 +109,8 @@ func TestCheckOfTexts(t *testing.T) {
 		"points": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] }, want: `are other ids in field "city" ("`},
 		"right, points of numbers": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] },
 			job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].HashNumbers = true }},
+		"few ids for texts":     {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 3 }, want: `texts share ids, which are less than twice as many, in field "city" (`},
+		"right, a large hash":   {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 50 }},
 		"by date, latest first": {spoil: func(i int, p *person) { dated(1999-i, p) }, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} }, want: `rows come in the order of field "date", and test rows are random ones`},
 		"by date": {spoil: dated, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} },
 			want: `rows come in the order of field "date", and test rows are random ones`},

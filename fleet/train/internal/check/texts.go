@@ -21,6 +21,7 @@ type Field struct {
 	Missing []string       // texts that mean no value, besides ""
 	Feeds   []string       // that have its values; nil if at most parts of it are used
 	ID      bool           // a text is an id, by its spelling
+	Hash    int64          // the number of ids that texts become; 0 if they are not hashed
 	Values  bool           // that of a number by its value
 }
 
@@ -88,6 +89,8 @@ var (
 		"such as its Weekday, its Month or its Seconds"}
 	spelt = &fault{"texts that differ in case, blanks or a point alone are other ids in %s",
 		"write them alike, or set CSV.Trim against blanks and HashNumbers against points"}
+	crowded = &fault{"texts share ids, which are less than twice as many, in %s",
+		"a larger Hash, ten times the texts or more, and as large a Height"}
 	coded = &fault{"a number looks like the code of a missing one in %s",
 		"name it in NAs, and give the column a Missing: as a number it outweighs the others"}
 	far = &fault{"a number lies a million deviations from the others of %s", "is it a number? Leave the row out, or " +
@@ -105,7 +108,7 @@ func (r *Report) textual(j Job) {
 		of, detail := t.fault()
 		names[of] = append(names[of], fmt.Sprintf("field %q", t.Name)+detail)
 	}
-	for _, f := range []*fault{absent, same, own, days, spelt} {
+	for _, f := range []*fault{absent, same, own, days, spelt, crowded} {
 		r.findIn(f, names[f])
 	}
 }
@@ -145,7 +148,10 @@ func (t *texts) fault() (of *fault, detail string) {
 	case t.dates() != nil:
 		return days, ""
 	}
-	return t.spelt()
+	if of, detail = t.spelt(); of == nil && t.Hash > 0 && int64(len(t.known)) > t.Hash/2 {
+		return crowded, fmt.Sprintf(" (%d texts, Hash %d)", len(t.known), t.Hash)
+	}
+	return of, detail
 }
 
 // dates are the times of all values, nil if one is no date.
