@@ -115,7 +115,7 @@ func find(names []string, name string) (int, error) {
 // advice is a guess about a header that lacks a name.
 func advice(names []string, name string) string {
 	if _, number := parseFloat([]byte(names[0])); number {
-		return " (a file without a header: give CSV.Fields the names)"
+		return " (no names? Write a first line with the names of the fields, or give CSV.Fields them)"
 	}
 	for _, comma := range []byte(",;\t|") {
 		if len(names) == 1 && slices.Contains(strings.Split(names[0], string(comma)), name) {

@@ -25,7 +25,7 @@ func TestOtherFiles(t *testing.T) {
 		"semicolons":      {"late;distance\n1;2\n", `CSV.Comma ';'`},
 		"tabs":            {"late\tdistance\n1\t2\n", `CSV.Comma '\t'`},
 		"blanks":          {"late , distance\n1,2\n", "set CSV.Trim"},
-		"no header":       {"1,1979\n0,300\n", "a file without a header: give CSV.Fields the names"},
+		"no header":       {"1,1979\n0,300\n", "no names? Write a first line with the names of the fields, or give CSV.Fields them"},
 		"another case":    {"Late,distance\n1,2\n", `did you mean "Late"?`},
 		"another name":    {"delay,distance\n1,2\n", `got only ["delay" "distance"]`},
 		"twice":           {"late,distance,late\n1,2,3\n", `field "late": want a field of that name, got two in ["late" "distance" "late"]: rename one`},

@@ -7,8 +7,8 @@
 //	curl -s localhost:8080/score -H 'Content-Type: application/json' -d '[{"numbers":[2475,9],"names":[7,9,11]}]'
 //
 // The first request has raw lines as in the training files, with or without a label, for a model that was saved with
-// their format; the second has the feeds of any model. The answer has the version of the model, and for each output a
-// list of numbers for each row:
+// their format; the second has the feeds of any model, or the fields of such lines. The answer has the version of the
+// model, and for each output a list of numbers for each row:
 //
 //	{"model":"9f86d081884c7d65","scores":{"click":[[0.31],[0.07]]}}
 //

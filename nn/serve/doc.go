@@ -12,13 +12,14 @@
 //
 // The files of this package, in reading order:
 //
-//	model.go      a saved model, read
-//	delta.go      the changes since it was saved
-//	scorer.go     a saved model for many goroutines, and its replacement by the next
-//	folder.go     a scorer's work between calls
-//	workspace.go  the memory of its calls
-//	join.go       calls that are computed as one batch
-//	gate.go       a limit on rows that are computed at a time
-//	jsonrows.go   rows as JSON
-//	index.go      exact retrieval over a table of items
+//	model.go       a saved model, read
+//	delta.go       the changes since it was saved
+//	scorer.go      a saved model for many goroutines, and its replacement by the next
+//	folder.go      a scorer's work between calls
+//	workspace.go   the memory of its calls
+//	join.go        calls that are computed as one batch
+//	gate.go        a limit on rows that are computed at a time
+//	jsonrows.go    rows as JSON
+//	jsonfields.go  rows as JSON, of the fields that lines have
+//	index.go       exact retrieval over a table of items
 package serve

@@ -210,13 +210,19 @@ func (s *Scorer) ScoreLines(ctx context.Context, text []byte) (Scores, error) {
 }
 
 // ScoreJSON is Score of rows as JSON: an array of objects, or one object, with a number or a list of numbers for each
-// feed. Lists may be nested as the feed's dimensions are.
+// feed. Lists may be nested as the feed's dimensions are. If the first object lacks a feed and has fields of the
+// model's [dataset.CSV] or [dataset.JSONLines], rows have these instead, each or null, and are read as in training.
 func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) (Scores, error) {
 	lines, err := jsonLines(text)
 	if err != nil {
 		return Scores{}, err
 	}
 	return s.compute(ctx, 1+bytes.Count(lines, newline), func(r *scoring, w *workspace) (Scores, error) {
+		if fields, err := r.fields.are(lines); err != nil {
+			return Scores{}, err
+		} else if fields {
+			return r.scoreText(ctx, w, &w.fields, r.fields.format, lines)
+		}
 		return r.scoreText(ctx, w, &w.json, r.json, lines)
 	})
 }
@@ -245,6 +251,7 @@ type scoring struct {
 	format    dataset.Format
 	formatErr error
 	json      jsonFormat
+	fields    *fieldRows
 
 	join *joiner
 
@@ -282,7 +289,9 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	if r.join, err = newJoiner(o.Join); err != nil {
 		return nil, err
 	}
-	return r, r.takeFormat(o.Format)
+	err = r.takeFormat(o.Format)
+	r.fields = fieldRowsOf(r.format, r.feeds)
+	return r, err
 }
 
 // takeFormat sets the format of lines. A model without a format can still be scored from feeds.

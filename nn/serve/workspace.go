@@ -9,8 +9,8 @@ import (
 // workspace is the memory of a call.
 type workspace struct {
 	call
-	lines, json *dataset.Decoder // made when first needed
-	size        int              // bytes of all memory in it, approximately
+	lines, json, fields *dataset.Decoder // made when first needed
+	size                int              // bytes of all memory in it, approximately
 }
 
 // mostFree is the number of workspaces that are kept for later calls.
