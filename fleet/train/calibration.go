@@ -18,7 +18,11 @@ func Calibration(file string) Hooks {
 	h := rewritten(file, "Calibration", func(r *Run, to io.Writer) error {
 		var all []panel
 		for _, t := range r.tests.judged {
-			all = append(all, calibrationOf(t, r.label()))
+			name := t.Name()
+			if fields := places(r.Job.Files.Format)[name]; len(fields) == 1 {
+				name = fields[0] // of the files, which may have the column from another
+			}
+			all = append(all, calibrationOf(t, name, r.label()))
 		}
 		return draw(to, "calibration", all)
 	})
@@ -39,14 +43,16 @@ func Calibration(file string) Hooks {
 }
 
 // calibrationOf is a panel of predicted and observed rates.
-func calibrationOf(t *verdict.Tally, when string) panel {
+func calibrationOf(t *verdict.Tally, name, when string) panel {
 	buckets, off := t.Calibration()
-	p := panel{title: t.Name() + ": observed by predicted", under: "predicted, " + when, straight: true,
-		note: fmt.Sprintf("error %.3g", off)}
+	p := panel{title: name + ": observed by predicted", under: "predicted, " + when, straight: true}
 	var points []point
+	rows := 0.0
 	for _, b := range buckets {
+		rows += b.Rows
 		points = appendPoint(points, b.Predicted, b.Observed)
 	}
+	p.note = fmt.Sprintf("error %.3g, %.0f rows in %d points", off, rows, len(points))
 	p.lines = []series{{"test", points}}
 	return p
 }

@@ -55,7 +55,7 @@ func TestCalibrationIsOfAllWorkers(t *testing.T) {
 	if len(x) != 10 || !inside(x, y) {
 		t.Errorf("points are at %v and %v", x, y)
 	}
-	if note := p.Panels[0].texts("note"); !strings.HasPrefix(note, "error 0.") {
+	if note := p.Panels[0].texts("note"); !strings.HasPrefix(note, "error 0.") || !strings.HasSuffix(note, ", 101 rows in 10 points") {
 		t.Errorf("the note is %q", note)
 	}
 }

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/gofleet/gofleet/nn"
@@ -9,7 +10,8 @@ import (
 // Curves draws the progress of training after each evaluation, as SVG for light and dark pages: the training loss of
 // the leading worker by step (for a long job, means of several steps), the loss on the test rows, and each metric, over
 // the examples that all workers have trained on. A restarted job continues the curves. Thin lines mark the ends of
-// epochs, and a ring the best evaluation. A job with an output directory writes such a picture there, as curves.svg.
+// epochs, dashed ones where the job was started again, and a ring the best evaluation. First points that would squeeze
+// the others stand at the edge. A job with an output directory writes such a picture there, as curves.svg.
 func Curves(file string) Hooks {
 	return rewritten(file, "Curves", func(r *Run, to io.Writer) error {
 		return draw(to, "training curves", r.Job.panels(&r.curve, r.History))
@@ -27,6 +29,7 @@ func (j *Job) panels(c *curve, history []Evaluation) []panel {
 		all = append(all, panel{title: n.Label(), lines: []series{{"test", pointsOf(history, testName(n))}}})
 	}
 	for i := range all {
+		all[i].again = c.Again
 		all[i].mark(history, all[i].falls(j.Metrics))
 	}
 	return all
@@ -47,6 +50,7 @@ func (p *panel) mark(history []Evaluation, falls bool) {
 	for _, e := range history {
 		if e.End {
 			p.epochs = append(p.epochs, float64(e.Examples))
+			p.under = fmt.Sprintf("examples, in %d epochs", e.Epoch)
 		}
 	}
 	if len(p.epochs) > maxEpochs {

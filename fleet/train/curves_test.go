@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -112,7 +113,7 @@ func TestCurves(t *testing.T) {
 	}
 	loss, auc := p.Panels[0], p.Panels[1]
 	words := []string{loss.texts("title"), loss.texts("legend"), auc.texts("title"), auc.texts("legend"), auc.texts("x")}
-	if want := []string{"loss", "train test", `<AUC & "more">`, "test", "0 500 1k 1.5k examples"}; !slices.Equal(words, want) {
+	if want := []string{"loss", "train test", `<AUC & "more">`, "test", "0 500 1k 1.5k examples, in 4 epochs"}; !slices.Equal(words, want) {
 		t.Errorf("words are %q, want %q", words, want)
 	}
 	trainX, trainY := loss.line(t, "train")
@@ -159,6 +160,19 @@ func TestCurves(t *testing.T) {
 	}
 }
 
+// TestFirstPointsSqueezeNothing: a first value far from all others does not make the axis long, and any other value does.
+func TestFirstPointsSqueezeNothing(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		values []float32
+		high   float64 // at most a twentieth of the axis below its end
+	}{{[]float32{1000, 3, 2, 1}, 3}, {[]float32{4, 3, 2, 1}, 4}, {[]float32{2, 3, 1000, 1}, 1000}, {[]float32{1000, 1}, 1000}, {[]float32{5}, 5}} {
+		if low, high := train.Axis(c.values...); high < c.high || high > c.high+max((high-low)/10, 1) {
+			t.Errorf("%v: from %v to %v, want to %v", c.values, low, high, c.high)
+		}
+	}
+}
+
 // TestCurvesOfManySteps: a picture does not grow with the job.
 func TestCurvesOfManySteps(t *testing.T) {
 	t.Parallel()
@@ -174,7 +188,7 @@ func TestCurvesOfManySteps(t *testing.T) {
 	}
 }
 
-// TestCurvesGoOn: a job that is started again draws the picture, to the last byte, of one that was not disturbed.
+// TestCurvesGoOn: a job that is started again draws the picture, to the last byte, of one that was not disturbed, and marks where that was.
 func TestCurvesGoOn(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
@@ -201,6 +215,11 @@ func TestCurvesGoOn(t *testing.T) {
 	}
 	whole, err := os.ReadFile(filepath.Join(dir, "whole", "curves.svg"))
 	torn, err2 := os.ReadFile(filepath.Join(dir, "torn", "curves.svg"))
+	marks := regexp.MustCompile(`\n<line class="again".*x1="(\d+)".*<title>started again</title></line>\n`)
+	if at := marks.FindAllSubmatch(torn, -1); len(at) != 2 || string(at[0][1]) != "178" || marks.Match(whole) {
+		t.Errorf("marks are %q", at)
+	}
+	torn = marks.ReplaceAll(torn, nil)
 	if err != nil || err2 != nil || !bytes.Equal(whole, torn) {
 		t.Errorf("%v, %v, %d and %d bytes", err, err2, len(whole), len(torn))
 	}

@@ -8,3 +8,13 @@ var ErrOver = errOver
 
 // Looks has a job look at its rows before it trains, as Main does.
 func (j *Job) Looks(looks bool) { j.looks = looks }
+
+// Axis is the axis of values on which a line is drawn.
+func Axis(values ...float32) (low, high float64) {
+	l := series{name: "train"}
+	for i, v := range values {
+		l.points = append(l.points, point{float32(i), v})
+	}
+	_, y := panel{lines: []series{l}}.axes()
+	return y.low, y.high
+}

@@ -17,6 +17,7 @@ type (
 		title  string
 		lines  []series
 		epochs []float64 // ends of epochs
+		again  []float32 // where the job was started again
 		best   *point    // marked point, nil for none
 		under  string    // label of the lower axis; "" means examples
 		note   string    // text at the side; "" means the best value
@@ -44,7 +45,7 @@ text { font: 12px system-ui, sans-serif; fill: #1f2328 } .title { font-weight: 6
 .y, .legend, .note { text-anchor: end } .ground { fill: #ffffff } .grid { stroke: #d8dee4 } .axis { stroke: #1f2328 }
 polyline { fill: none; stroke-width: 1.8; stroke-linejoin: round }
 .train { stroke: #2f6fd0 } .test, .best { stroke: #d1570d } circle { fill: #d1570d }
-.best { fill: none; stroke-width: 1.5 }
+.best { fill: none; stroke-width: 1.5 } .again { stroke: #8250df }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6edf3 } .ground { fill: #0d1117 } .grid { stroke: #3d444d } .axis { stroke: #e6edf3 }
 .train { stroke: #79b0ff } .test, .best { stroke: #ffa657 } circle { fill: #ffa657 } }
@@ -85,6 +86,12 @@ func (p panel) draw(b *bytes.Buffer) {
 	for _, at := range p.epochs {
 		fmt.Fprintf(b, "<line class=\"grid\" stroke-dasharray=\"2 4\" x1=\"%[1]d\" x2=\"%[1]d\" y1=\"%d\" y2=\"%d\"/>",
 			int(x.place(at)), axisTop, axisBottom)
+	}
+	for _, at := range p.again {
+		fmt.Fprintf(b, "\n<line class=\"again\" stroke-dasharray=\"6 3\" x1=\"%[1]d\" x2=\"%[1]d\" "+
+			"y1=\"%d\" y2=\"%d\">",
+			int(x.place(float64(at))), axisTop, axisBottom)
+		b.WriteString("<title>started again</title></line>\n")
 	}
 	fmt.Fprintf(b, "<line class=\"axis\" x1=\"%d\" x2=\"%d\" y1=\"%d\" y2=\"%d\"/>\n", axisLeft, axisRight, axisBottom,
 		axisBottom)
@@ -139,15 +146,26 @@ type axis struct {
 	short     bool // write 20k for 20,000
 }
 
-// axes hold all points of the panel. Examples begin at 0, and so do probabilities, whose axes are the same.
+// squeezed is how many times longer the first points of lines may make the axis of values; else these stand at its end.
+const squeezed = 3
+
+// axes hold all points of the panel, but for first points that would squeeze the others. Examples begin at 0, and so do
+// probabilities, whose axes are the same.
 func (p panel) axes() (x, y axis) {
 	x = axis{high: 1, from: axisLeft, to: axisRight, short: true}
 	y = axis{low: math.Inf(1), high: math.Inf(-1), from: axisBottom, to: axisTop}
+	later := y
 	for _, l := range p.lines {
-		for _, p := range l.points {
+		for i, p := range l.points {
 			x.high = max(x.high, float64(p[0]))
-			y.low, y.high = min(y.low, float64(p[1])), max(y.high, float64(p[1]))
+			y = y.with(float64(p[1]))
+			if i > 0 {
+				later = later.with(float64(p[1]))
+			}
 		}
+	}
+	if length := later.high - later.low; length > 0 && y.high-y.low > squeezed*length {
+		y = later
 	}
 	if p.straight {
 		x.high = max(y.high, 1e-6)
@@ -169,7 +187,16 @@ func (p panel) axes() (x, y axis) {
 	return x, y
 }
 
-func (a axis) place(v float64) float64 { return a.from + (v-a.low)/(a.high-a.low)*(a.to-a.from) }
+// with is the axis with a number on it.
+func (a axis) with(v float64) axis {
+	a.low, a.high = min(a.low, v), max(a.high, v)
+	return a
+}
+
+// place is the pixel of a number, that of the axis' end if the number is not on it.
+func (a axis) place(v float64) float64 {
+	return a.from + (max(a.low, min(v, a.high))-a.low)/(a.high-a.low)*(a.to-a.from)
+}
 
 // step is the distance between ticks: 1, 2 or 5 times a power of ten, with at most six ticks on the axis.
 func (a axis) step() float64 {

@@ -101,6 +101,9 @@ func TestNewProgramRuns(t *testing.T) {
 	if !strings.Contains(said, "test auc 0.9") || !strings.Contains(said, "saved output") {
 		t.Errorf("training said\n%s", said)
 	}
+	if picture, err := os.ReadFile(filepath.Join(dir, "output/calibration.svg")); err != nil || !strings.Contains(string(picture), ">late: observed by predicted<") {
+		t.Errorf("%v: the label is not called as in the file in\n%s", err, picture)
+	}
 	test, err := os.ReadFile(filepath.Join(dir, "begun/main_test.go"))
 	if err != nil || !strings.Contains(string(test), `Paths: []string{"../flights.csv"}`) {
 		t.Errorf("%v: the test is\n%s", err, test)
