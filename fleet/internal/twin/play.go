@@ -42,7 +42,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		run.log.begins = nil
 		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
 		if run.order != nil {
-			run.saw.orders[i] = run.order.events
+			run.saw.orders[i] = run.order.made()
 		}
 		if err == nil {
 			err = run.begun(l)

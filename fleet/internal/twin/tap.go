@@ -2,10 +2,12 @@ package twin
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +50,25 @@ type event struct {
 	worker  int
 	samples int
 	seq     uint64 // of a push
+	on      uint64 // the version of server 0's weights to which a push was applied; 0 if that is not known
+}
+
+// made are the events, with pushes in the order in which server 0 has applied them: those that a cut has held go on at
+// one moment.
+func (o *order) made() []*event {
+	all, pushes := slices.Clone(o.events), []*event(nil)
+	for _, e := range all {
+		if e.on > 0 {
+			pushes = append(pushes, e)
+		}
+	}
+	slices.SortStableFunc(pushes, func(a, b *event) int { return cmp.Compare(a.on, b.on) })
+	for i, e := range all {
+		if e.on > 0 {
+			all[i], pushes = pushes[0], pushes[1:]
+		}
+	}
+	return all
 }
 
 func newOrder(seed uint64) *order {
@@ -110,15 +131,18 @@ func (o *order) arrived(s *sent, endpoint string, f wire.Frame) *event {
 
 // counted notes that a push was answered which has come as an event: it counts there or, if the answer says that it has
 // counted before, where it came before.
-func (o *order) counted(s *sent, push sending, e *event, before bool) {
+func (o *order) counted(s *sent, push sending, e *event, did wire.Outcome, first bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s.taken = true
-	switch first := o.refused[push]; {
-	case before && e == s.event && first != nil:
-		s.move(first)
-	case !before && e != s.event:
+	switch earlier := o.refused[push]; {
+	case did.Again && e == s.event && earlier != nil:
+		s.move(earlier)
+	case !did.Again && e != s.event:
 		s.move(e)
+	}
+	if first && !did.Again { // a version that is replayed has another number
+		s.on = did.On
 	}
 	delete(o.refused, push)
 }
@@ -126,7 +150,7 @@ func (o *order) counted(s *sent, push sending, e *event, before bool) {
 // move has a push count as another event.
 func (s *sent) move(to *event) {
 	to.samples, to.seq = s.samples, s.seq
-	s.samples = 0
+	s.samples, s.on = 0, 0
 	s.event = to
 }
 
@@ -202,7 +226,7 @@ func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	case err != nil || refused != nil:
 		t.untaken(s, push, !away || errors.Is(err, errRefused), away || refused != nil)
 	case f.Seq > 0:
-		t.counted(s, push, e, outcome.Again)
+		t.counted(s, push, e, outcome, endpoint == "server-0:1")
 	}
 	return err
 }
