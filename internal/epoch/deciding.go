@@ -355,7 +355,7 @@ func (l *Leader) wish() string {
 }
 
 // lead returns the member that leads: the lowest that measures, or has measured the last evaluation, is still here and
-// not behind. Hooks that have begun are led by one member, unless it is lost.
+// not behind; else another that sees that evaluation. Hooks that have begun are led by one member, unless it is lost.
 func (l *Leader) lead() int {
 	here := func(w int) bool { return !l.seats[w].gone && !l.seats[w].stopped }
 	with := func(w int) bool {
@@ -368,10 +368,16 @@ func (l *Leader) lead() int {
 	case l.leads >= 0:
 		return l.leads
 	}
-	for _, is := range []func(int) bool{with, here} {
-		if i := slices.IndexFunc(l.made.By, is); i >= 0 {
-			return l.made.By[i]
+	if i := slices.IndexFunc(l.made.By, with); i >= 0 {
+		return l.made.By[i]
+	}
+	for w := range l.seats { // none of them while nothing was evaluated
+		if len(l.made.By) > 0 && l.concerned(&l.seats[w], w) {
+			return w
 		}
+	}
+	if i := slices.IndexFunc(l.made.By, here); i >= 0 {
+		return l.made.By[i]
 	}
 	return slices.IndexFunc(l.seats, func(s seat) bool { return !s.gone && !s.stopped })
 }
