@@ -14,6 +14,7 @@ import (
 const (
 	aucThresholds  = 4095
 	fineThresholds = histogram.OddsBuckets - 1
+	exactScores    = 100_000 // up to which an AUC is of the scores as they are
 )
 
 // AUC is the area under the ROC curve over all batches since [Executor.ResetMetrics], of shape [1]. pred has
@@ -23,9 +24,9 @@ const (
 //
 // Scores go into 65,536 buckets, 1,024 for each doubling of the odds p/(1−p) from 2⁻⁴⁰ to 2²⁴, one histogram for each
 // label, and the area is that of the trapezoids between them: within 1e-4 of the sorted scores', however rare the
-// events are and up to 1, unless many scores of both labels are nearer to each other than a thousandth of their odds.
-// It is 0.5 as long as one of the labels has not been seen, and NaN when a score or a label was. [Executor.Histogram]
-// has the counts.
+// events are and up to 1. Where so many of both labels share buckets that it might not be, it is that of up to 100,000
+// sorted scores; of more, scores nearer to each other than a thousandth of their odds count as equal. It is 0.5 as long
+// as one of the labels has not been seen, and NaN when a score or a label was. [Executor.Histogram] has the counts.
 func AUC(pred, label *Node) *Node { return AUCOf(pred, label, fineThresholds) }
 
 // AUCOf is [AUC] with thresholds+1 buckets of equal width, ⌊p·thresholds⌋; with 65535 it is AUC itself. The original's
@@ -128,7 +129,8 @@ type Histogram struct {
 	// probability p or, if there are 65,536, in the buckets of [AUC].
 	Pos, Neg []int64
 
-	from, to int // the buckets of AUC with counts
+	from, to int              // the buckets of AUC with counts
+	exact    histogram.Scores // of AUC, while they are few
 	nans     int
 	outside  error
 	crowd    crowding // for an AUC of the batch alone
@@ -138,7 +140,11 @@ type Histogram struct {
 func NewHistogram() *Histogram { return newHistogram(aucThresholds) }
 
 func newHistogram(thresholds int) *Histogram {
-	return &Histogram{Pos: make([]int64, thresholds+1), Neg: make([]int64, thresholds+1)}
+	h := &Histogram{Pos: make([]int64, thresholds+1), Neg: make([]int64, thresholds+1)}
+	if h.fine() {
+		h.exact.Most = exactScores
+	}
+	return h
 }
 
 // Add counts one score, a probability.
@@ -147,22 +153,27 @@ func (h *Histogram) Add(p float32, positive bool) {
 	case p != p:
 		h.nans++
 	case p < 0 || p > 1:
-		h.outside = fmt.Errorf("score %v is not a probability between 0 and 1: pass it through Sigmoid or Softmax", p)
+		h.outside = notProbability(p)
 	case positive:
-		h.Pos[h.bucket(p)]++
+		h.Pos[h.bucket(p, true)]++
 	default:
-		h.Neg[h.bucket(p)]++
+		h.Neg[h.bucket(p, false)]++
 	}
+}
+
+func notProbability(p float32) error {
+	return fmt.Errorf("score %v is not a probability between 0 and 1: pass it through Sigmoid or Softmax", p)
 }
 
 // fine reports whether the buckets are AUC's.
 func (h *Histogram) fine() bool { return len(h.Pos) == histogram.OddsBuckets }
 
-func (h *Histogram) bucket(p float32) int {
+func (h *Histogram) bucket(p float32, positive bool) int {
 	if !h.fine() {
 		return int(p * float32(len(h.Pos)-1))
 	}
 	i := histogram.Odds(p)
+	h.exact.Add(0, p, positive, 1)
 	if h.to == 0 {
 		h.from = i
 	}
@@ -176,10 +187,19 @@ func (h *Histogram) AUC() float64 {
 	if h.nans > 0 {
 		return math.NaN()
 	}
-	if h.fine() && h.to > 0 {
-		return histogram.AUC(h.Pos[h.from:h.to], h.Neg[h.from:h.to])
+	if !h.fine() {
+		return histogram.AUC(h.Pos, h.Neg)
 	}
-	return histogram.AUC(h.Pos, h.Neg)
+	var c histogram.Curve
+	for i := h.to - 1; i >= h.from; i-- {
+		if p, n := h.Pos[i], h.Neg[i]; p|n != 0 {
+			c.Add(float64(p), float64(n))
+		}
+	}
+	if area, known := c.AUC(&h.exact); known {
+		return area
+	}
+	return 0.5
 }
 
 // BucketError says how far the scores counted are from the labels observed: see the function [BucketError]. It is NaN
@@ -195,6 +215,7 @@ func (h *Histogram) reset() {
 	clear(h.Pos)
 	clear(h.Neg)
 	h.nans, h.outside, h.from, h.to = 0, nil, 0, 0
+	h.exact.Reset()
 }
 
 func (h *Histogram) problem() error {
@@ -358,6 +379,9 @@ func (bucketError) of(t tally) float64 { return t.(*Histogram).BucketError() }
 func (b bucketError) forward(c *cell)  { c.value[0] = float32(b.of(c.countScores())) }
 
 func (bucketError) falls() bool { return true }
+
+// scores are those that buckets of AUC only come near to; other histograms keep none.
+func (h *Histogram) scores() *histogram.Scores { return &h.exact }
 
 // sums returns the positive counts, the negative counts, and the number of scores that were NaN.
 func (h *Histogram) sums() []float64 {

@@ -27,7 +27,7 @@ func TestLabelsOfMetrics(t *testing.T) {
 	g := NewGraph(1)
 	p, y, w := g.Input("p", 1), g.Input("y", 1), g.Input("w", 1)
 	metrics := []*Node{AUC(p, y), AUCOf(p, y, 99), BatchAUC(p, y), SlidingAUC(p, y, 2), BucketError(p, y), BinaryAccuracy(p, y), Precision(p, y),
-		Recall(p, y), F1(p, y), PRAUC(p, y)}
+		Recall(p, y), F1(p, y), PRAUC(p, y), GroupAUC(p, y, Cast(w, Int64))}
 	for _, m := range []*Node{AUC(p, y), BinaryAccuracy(p, y), Precision(p, y), Recall(p, y), F1(p, y), PRAUC(p, y)} {
 		metrics = append(metrics, Weighted(m, w))
 	}

@@ -10,8 +10,8 @@ import (
 
 // PRAUC is the area under the curve of precision over recall, as average precision Σ (Rᵢ − Rᵢ₋₁)·Pᵢ from the highest
 // score down (scikit-learn's average_precision_score), over all batches since [Executor.ResetMetrics], of shape [1].
-// pred, label and buckets are as in [AUC]; scores of one bucket count as equal. It is NaN as long as there was no
-// positive label.
+// pred, label and buckets are as in [AUC]. It is exact of up to 100,000 scores; of more, those of one bucket count as
+// equal. It is NaN as long as there was no positive label.
 func PRAUC(pred, label *Node) *Node { return measuring("pr_auc", 0, pred, label) }
 
 // F1 is 2·tp/(2·tp + fp + fn) of the examples whose probability is 0.5 or more, the harmonic mean of [Precision] and
@@ -95,7 +95,7 @@ type tallying struct {
 
 // measures are the formulas by name. Names are frozen: saved models use them.
 var measures = map[string]tallying{
-	"pr_auc":                   {twoClasses, ofBuckets, addBucket, precisionArea, false},
+	"pr_auc":                   {twoClasses, ofBuckets, addBucket, numbered(precisionArea), false},
 	"f1":                       {twoClasses, some(3), addTwoClasses, ofTwo(harmonic), false},
 	"macro_precision":          {manyClasses, eachClass, addClasses, macro(precisely), false},
 	"macro_recall":             {manyClasses, eachClass, addClasses, macro(completely), false},
@@ -103,7 +103,7 @@ var measures = map[string]tallying{
 	"confusion_matrix":         {manyClasses, ofPairs, addPair, diagonal, false},
 	"ndcg":                     {ranked, some(2), addMean(gain), meanOf, false},
 	"recall_at":                {ranked, some(2), addMean(recalled), meanOf, false},
-	"weighted_auc":             {twoClasses, ofBuckets, addBucket, area, false},
+	"weighted_auc":             {twoClasses, ofBuckets, addBucket, numbered(area), false},
 	"weighted_accuracy":        {manyClasses, some(2), addMean(among), meanOf, false},
 	"weighted_precision":       {twoClasses, some(3), addTwoClasses, ofTwo(precisely), false},
 	"weighted_recall":          {twoClasses, some(3), addTwoClasses, ofTwo(completely), false},
@@ -153,7 +153,8 @@ func (m measure) limits(n *Node) (all []limit) {
 }
 
 func (m measure) tally(n *Node) tally {
-	t := &additive{tallying: measures[m.Of], k: m.K, s: make([]float64, measures[m.Of].sums(n.in))}
+	t := &additive{tallying: measures[m.Of], k: m.K, s: make([]float64, measures[m.Of].sums(n.in)),
+		exact: histogram.Scores{Most: exactScores}}
 	t.reset()
 	return t
 }

@@ -15,12 +15,14 @@ type additive struct {
 	k      int
 	s      []float64
 	lo, hi int
+	exact  histogram.Scores // of buckets, while they are few
 	wrong  error
 }
 
 func (t *additive) reset() {
 	clear(t.s)
 	t.lo, t.hi, t.wrong = len(t.s), 0, nil
+	t.exact.Reset()
 }
 
 func (t *additive) problem() error {
@@ -47,11 +49,12 @@ func addBucket(t *additive, c *cell, i int, w float64) {
 		t.s[len(t.s)-1] += w
 		return
 	case p < 0 || p > 1:
-		t.wrong = fmt.Errorf("score %v is not a probability between 0 and 1: pass it through Sigmoid or Softmax", p)
+		t.wrong = notProbability(p)
 		return
 	}
 	at := 2 * histogram.Odds(p)
 	t.lo, t.hi = min(t.lo, at), max(t.hi, at+2)
+	t.exact.Add(0, p, c.in[1].positive(i), w)
 	if c.in[1].positive(i) {
 		at++
 	}
@@ -268,37 +271,43 @@ func diagonal(t *additive) (float64, bool) {
 	return ratio(hit, sum)
 }
 
-// buckets calls f for each pair of sums that may be nonzero, the highest scores first; a score that is NaN makes the
-// result NaN.
-func (t *additive) buckets(f func(neg, pos float64)) (nan bool) {
-	last := len(t.s) - 1
-	for at := min(t.hi, last); at > t.lo; at -= 2 {
+func (t *additive) scores() *histogram.Scores { return &t.exact }
+
+// numbered is a metric of scores, which one that is NaN makes NaN.
+func numbered(of func(*additive) (float64, bool)) func(*additive) (float64, bool) {
+	return func(t *additive) (float64, bool) {
+		if t.s[len(t.s)-1] > 0 {
+			return math.NaN(), true
+		}
+		return of(t)
+	}
+}
+
+// buckets calls f for each pair of sums that may be nonzero, the highest scores first.
+func (t *additive) buckets(f func(neg, pos float64)) {
+	for at := min(t.hi, len(t.s)-1); at > t.lo; at -= 2 {
 		f(t.s[at-2], t.s[at-1])
 	}
-	return t.s[last] > 0
 }
 
 // area is the area under the ROC curve, as in [Histogram.AUC].
 func area(t *additive) (float64, bool) {
-	var tp, fp, sum float64
-	if t.buckets(func(neg, pos float64) {
-		sum += neg * (tp + tp + pos) / 2
-		tp, fp = tp+pos, fp+neg
-	}) {
-		return math.NaN(), true
-	}
-	return ratio(sum, tp*fp)
+	var c histogram.Curve
+	t.buckets(func(neg, pos float64) { c.Add(pos, neg) })
+	return c.AUC(&t.exact)
 }
 
+// precisionArea is the average precision, of the scores as they are while they are few.
 func precisionArea(t *additive) (float64, bool) {
+	if v, all := t.exact.PRAUC(); all {
+		return v, true
+	}
 	var tp, all, sum float64
-	if t.buckets(func(neg, pos float64) {
+	t.buckets(func(neg, pos float64) {
 		tp, all = tp+pos, all+pos+neg
 		if pos > 0 {
 			sum += pos * tp / all
 		}
-	}) {
-		return math.NaN(), true
-	}
+	})
 	return ratio(sum, tp)
 }

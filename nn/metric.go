@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/gofleet/gofleet/internal/histogram"
 )
 
 // summed is a tally whose counts add up over executors, as numbers. Integers are exact below 2⁵³.
@@ -13,6 +15,12 @@ type summed interface {
 	sums() []float64
 	// set is the inverse of sums, for as many numbers.
 	set(sums []float64)
+}
+
+// scoring is a tally that has the scores one by one as well, while they are few.
+type scoring interface {
+	summed
+	scores() *histogram.Scores
 }
 
 // Sums returns the counts of a metric in this executor since [Executor.ResetMetrics]. They can be added, element by
@@ -29,9 +37,20 @@ func (e *Executor) Sums(metric *Node) ([]float64, error) {
 	return t.(summed).sums(), nil
 }
 
+// Scores returns what an AUC, a PRAUC or a GroupAUC of this executor has counted besides its [Executor.Sums]: the
+// scores as they are, with which [Node.OfSums] of all executors is exact. Of other metrics it is nil.
+func (e *Executor) Scores(metric *Node) ([]byte, error) {
+	_, t, err := e.tally("Scores", metric)
+	if s, has := t.(scoring); err == nil && has && s.scores().Most > 0 {
+		return s.scores().Bytes(), nil
+	}
+	return nil, err
+}
+
 // OfSums returns the metric computed from sums that were added up (see [Executor.Sums]); NaN if they don't determine
-// it, such as an AUC when all labels are of one class.
-func (n *Node) OfSums(sums []float64) (float64, error) {
+// it, such as an AUC when all labels are of one class. With the [Executor.Scores] of all executors, an AUC is as exact
+// as that of one executor; a GroupAUC needs them.
+func (n *Node) OfSums(sums []float64, scores ...[]byte) (float64, error) {
 	m, err := n.summed("OfSums")
 	if err != nil {
 		return 0, err
@@ -41,14 +60,22 @@ func (n *Node) OfSums(sums []float64) (float64, error) {
 	if len(sums) != len(empty) {
 		return 0, fmt.Errorf("nn: OfSums: %s has %d sums, it was given %d", n.label(), len(empty), len(sums))
 	}
-	nothing := true
+	nothing := len(scores) == 0
 	for _, s := range sums {
 		nothing = nothing && s == 0
 	}
 	if nothing {
 		return math.NaN(), nil
 	}
-	if t.set(sums); oneClass(m, t) || unknown(t) {
+	t.set(sums)
+	if s, has := t.(scoring); has && len(scores) > 0 {
+		for _, its := range scores {
+			if err := s.scores().Join(its); err != nil {
+				return 0, fmt.Errorf("nn: OfSums: %s: %w", n.label(), err)
+			}
+		}
+	}
+	if oneClass(m, t) || unknown(t) {
 		return math.NaN(), nil
 	}
 	return m.of(t), nil

@@ -86,6 +86,11 @@ func mistakes(g *Graph) []mistake {
 		try(o, ids(1), x(1))
 		only(0)
 	}
+	try(groupAUC{}, x(3), x(1), ids(1))
+	try(groupAUC{}, x(1), x(2), ids(1))
+	try(groupAUC{}, x(1), x(1), ids(2))
+	try(groupAUC{}, x(1), x(1), x(1))
+	only(0)
 	try(detach{}, ids(2))
 	try(cast{Int64}, table())
 	try(cast{Float32}, g.Slot("cast slot"))

@@ -42,7 +42,7 @@ func sortedAUC(scores []float32, positive []bool) float64 {
 //
 // Promise: [G2] AUC is that of the sorted scores to 1e-4, however rare the events, counted by one executor or
 // several; other AUCs say when they can't tell scores apart
-// Also: TestAUCOfSaturatedScores, TestCrowdedBuckets, TestEarlierAUC, TestOdds (internal/histogram),
+// Also: TestAUCOfCrowdedScores, TestCrowdedBuckets, TestEarlierAUC, TestOdds (internal/histogram),
 // TestBucketErrorOfOdds (internal/histogram)
 func TestAUCOfRareEvents(t *testing.T) {
 	law.Slow(t)
@@ -97,31 +97,70 @@ func TestAUCOfRareEvents(t *testing.T) {
 	}
 }
 
-// TestAUCOfSaturatedScores: of 50 scores that are as near to 1 as float32s can be, AUC is that of the sorted scores too, with weights and
-// without.
-func TestAUCOfSaturatedScores(t *testing.T) {
+// TestAUCOfCrowdedScores: of scores that are as near to each other as float32s can be, AUC and PRAUC are those of the sorted scores, with
+// weights and without, of one executor and of two; above 100,000 scores AUC is that of buckets, however these are divided.
+func TestAUCOfCrowdedScores(t *testing.T) {
 	for seed := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		scores, label, positive := make([]float32, 50), make([]float32, 50), make([]bool, 50)
+		n, crowd := 50, 1+r.IntN(6000)
+		if seed%50 == 0 {
+			n = exactScores + 1 - int(seed/50)
+		}
+		scores, label, positive := make([]float32, n), make([]float32, n), make([]bool, n)
 		for i := range scores {
-			scores[i] = 1 - float32(r.IntN(1+r.IntN(20)))*0x1p-24
+			scores[i] = []float32{1, 0.5}[seed%2] - float32(r.IntN(crowd))*0x1p-24
 			if positive[i] = i < 26; positive[i] {
 				label[i] = 1
 			}
 		}
 		g := NewGraph(1)
-		p, y := g.Input("p", 1), g.Input("y", 1)
-		auc := AUC(p, y)
-		out, err := NewExecutor(g).Eval(t.Context(), batchOf{"p": floats([]int{50, 1}, scores...), "y": floats([]int{50, 1}, label...),
-			"w": floats([]int{50, 1}, slices.Repeat([]float32{2}, 50)...)},
-			auc, Weighted(auc, g.Input("w", 1)))
+		p, y, w := g.Input("p", 1), g.Input("y", 1), g.Input("w", 1)
+		metrics := []*Node{AUC(p, y), Weighted(AUC(p, y), w), PRAUC(p, y), Weighted(PRAUC(p, y), w)}
+		fed := func(from, to int) batchOf {
+			shape := []int{to - from, 1}
+			return batchOf{"p": floats(shape, scores[from:to]...), "y": floats(shape, label[from:to]...),
+				"w": floats(shape, slices.Repeat([]float32{2}, to-from)...)}
+		}
+		one, halves := NewExecutor(g), []*Executor{NewExecutor(g), NewExecutor(g)}
+		out, err := one.Eval(t.Context(), fed(0, n), metrics...)
 		law.Check(t, err)
-		for _, got := range out {
-			if want := sortedAUC(scores, positive); math.Abs(float64(got.Float32s()[0])-want) > 1e-4 {
-				t.Errorf("seed %d: %v, that of the sorted scores is %v", seed, got.Float32s()[0], want)
+		for i, e := range halves {
+			_, err := e.Eval(t.Context(), fed([]int{0, 20}[i], []int{20, n}[i]), metrics...)
+			law.Check(t, err)
+		}
+		area := sortedAUC(scores, positive)
+		for i, m := range metrics {
+			got, joined := float64(out[i].Float32s()[0]), joinedOf(t, m, halves...)
+			if float32(joined) != float32(got) {
+				t.Errorf("seed %d: %s of two executors is %v, of one %v", seed, m.Label(), joined, got)
+			}
+			if i < 2 && math.Abs(got-area) > 1e-4 {
+				t.Errorf("seed %d: %s of %d scores is %v, that of the sorted scores is %v", seed, m.Label(), n, got, area)
+			}
+			if again := joinedOf(t, m, one); float32(again) != float32(got) {
+				t.Errorf("seed %d: %s of one executor's scores is %v, fetched %v", seed, m.Label(), again, got)
 			}
 		}
 	}
+}
+
+// joinedOf is a metric of what several executors have counted.
+func joinedOf(t *testing.T, m *Node, executors ...*Executor) float64 {
+	t.Helper()
+	sums, all := make([]float64, m.SumsLen()), [][]byte(nil)
+	for _, e := range executors {
+		its, err := e.Sums(m)
+		law.Check(t, err)
+		for i, v := range its {
+			sums[i] += v
+		}
+		scores, err := e.Scores(m)
+		law.Check(t, err)
+		all = append(all, scores)
+	}
+	v, err := m.OfSums(sums, all...)
+	law.Check(t, err)
+	return v
 }
 
 // BenchmarkAUC is a batch of an evaluation: the model alone, and with a metric.

@@ -80,6 +80,7 @@ var recipes = map[string]recipe{
 	"auc":                              {decode[auc], 2, 2},
 	"batch_auc":                        {decode[batchAUC], 2, 2},
 	"sliding_auc":                      {decode[slidingAUC], 2, 2},
+	"group_auc":                        bare(groupAUC{}, 3),
 	"bucket_error":                     {decode[bucketError], 2, 2},
 	"mae":                              bare(meanError{"mae"}, 2),
 	"mse":                              bare(meanError{"mse"}, 2),

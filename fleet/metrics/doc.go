@@ -8,7 +8,9 @@
 //	auc, err := metrics.AUC(ctx, f, pos, neg)            // of all workers' test rows
 //	abs, _, n, err := exe.Errors(net.MAE)                // sums of this worker's errors, and how many
 //	mae, err := metrics.MAE(ctx, f, abs, n)
+//	scores, err := exe.Scores(net.GroupAUC)              // this worker's scores, by group
+//	users, err := metrics.GroupAUC(ctx, f, scores)       // users.Weighted, users.Mean
 //
-// Counts are whole numbers with exact sums, so AUC, bucket error and accuracy equal those of one process that has seen
-// all rows, regardless of how the rows were divided. Sums of errors are added in the order of workers.
+// Counts are whole numbers with exact sums, so AUC, GroupAUC, bucket error and accuracy equal those of one process that
+// has seen all rows, regardless of how the rows were divided. Sums of errors are added in the order of workers.
 package metrics

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/metrics"
@@ -166,6 +168,44 @@ func TestGoldenGlobalMetrics(t *testing.T) {
 				t.Errorf("%s: metric %d is %v, alone %v", name, i, got[0][i], alone[i])
 			}
 		}
+	}
+}
+
+// TestGroupAUCOfWorkers: groups whose rows are divided over workers, one of which has none, have the same AUCs as in one process, bit for
+// bit. By hand: group 1 has ½ of three rows, group 2 has 1 of two, group 3 one class.
+func TestGroupAUCOfWorkers(t *testing.T) {
+	g := nn.NewGraph(1)
+	node := nn.GroupAUC(g.Input("p", 1), g.IDs("y", 1), g.IDs("user", 1))
+	p, y, user := []float32{.1, .9, .7, .8, .2, .3}, []int64{0, 1, 1, 0, 1, 0}, []int64{1, 2, 3, 2, 1, 1}
+	want := metrics.Grouped{Weighted: (3*0.5 + 2) / 5, Mean: 0.75, Groups: 2, LeftOut: 1, Sample: 1}
+	for _, size := range [][2]int{{0, 1}, {2, 3}, {0, 2}} {
+		fleettest.Run(t, size[0], size[1], func(ctx context.Context, f *fleet.Fleet) error {
+			return worker(ctx, f, strategy.Strategy{}, func() error {
+				exe := nn.NewExecutor(g)
+				for i := range p {
+					if i%min(2, size[1]) != f.WorkerIndex() {
+						continue
+					}
+					one := []int{1, 1}
+					if _, err := exe.Eval(ctx, map[string]*tensor.Dense{"p": tensor.New(tensor.WithShape(one...), tensor.WithBacking(p[i:i+1])),
+						"y":    tensor.New(tensor.WithShape(one...), tensor.WithBacking(y[i:i+1])),
+						"user": tensor.New(tensor.WithShape(one...), tensor.WithBacking(user[i:i+1]))}, node); err != nil {
+						return err
+					}
+				}
+				scores, err := exe.Scores(node)
+				if err != nil {
+					return err
+				}
+				if got, err := metrics.GroupAUC(ctx, f, scores); got != want || err != nil {
+					t.Errorf("%v: %+v, error %v, want %+v", size, got, err, want)
+				}
+				if _, err := metrics.GroupAUC(ctx, f, scores[:1]); err == nil {
+					t.Errorf("%v: scores that are cut off were taken", size)
+				}
+				return nil
+			})
+		})
 	}
 }
 

@@ -176,7 +176,7 @@ func (c *constant) see(ctx context.Context, batch dataset.Batch, rows int, own [
 
 // values are the constant's, from the sums of all workers; NaN where one is not known.
 func (c *constant) values(sums []float64) ([]float64, error) {
-	values, _, err := valuesOf(c.gauge.nodes, sums)
+	values, _, err := valuesOf(c.gauge.nodes, sums, nil)
 	if last := len(values) - 1; err == nil && c.own != nil {
 		rows, mean, square := sums[len(sums)-1], values[last-1], values[last]
 		values = append(values[:last-1], math.Sqrt(max(square-mean*mean, 0)/(rows-1)))

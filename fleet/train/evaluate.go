@@ -42,15 +42,24 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 		return nil, err
 	}
 	exe := nn.NewExecutor(nodes[0].Graph())
-	sums, _, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil, nil, nil)
+	mine, _, err := measure(ctx, exe, rows.Shard(f.WorkerIndex(), f.WorkerNum()), nodes, nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	all, err := f.AllReduce(ctx, sums, fleet.Sum)
+	sums, err := f.AllReduce(ctx, mine.sums, fleet.Sum)
 	if err != nil {
 		return nil, err
 	}
-	values, _, err := valuesOf(nodes, all)
+	scores := make([][][]byte, len(nodes))
+	for i, its := range mine.scores {
+		if its == nil {
+			continue
+		}
+		if scores[i], err = f.AllGatherBytes(ctx, its); err != nil {
+			return nil, err
+		}
+	}
+	values, _, err := valuesOf(nodes, sums, scores)
 	if err != nil {
 		return nil, err
 	}
@@ -65,10 +74,16 @@ func measurable(n *nn.Node) error {
 	return fmt.Errorf("%v, is neither a metric that counts over batches nor one number: take its nn.Mean", n)
 }
 
-// measure returns the sums of nodes over rows, one node after the other, and the spreads of the predictions in preds.
-// It passes the rows to tallies too, and to a constant prediction, whose sums come last.
+// counts are what was counted of nodes over rows.
+type counts struct {
+	sums   []float64 // one node after the other
+	scores [][]byte  // of each node; nil of those whose sums are enough
+}
+
+// measure counts nodes over rows, and returns the spreads of the predictions in preds as well. It passes the rows to
+// tallies too, and to a constant prediction, whose sums come last.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes, preds []*nn.Node,
-	tallies []*verdict.Tally, always *constant) (sums, spreads []float64, err error) {
+	tallies []*verdict.Tally, always *constant) (all counts, spreads []float64, err error) {
 	fetch, apart := slices.Concat(nodes, preds), make([]check.Spread, len(preds))
 	for _, t := range tallies {
 		fetch = append(fetch, t.Fetch()...)
@@ -83,11 +98,11 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 	g.reset()
 	for batch, err := range rows.MayBeEmpty().Prefetch(2).BatchesContext(ctx, testBatch) {
 		if err != nil {
-			return nil, nil, err
+			return all, nil, err
 		}
 		out, err := exe.Eval(ctx, batch, fetch...)
 		if err != nil {
-			return nil, nil, err
+			return all, nil, err
 		}
 		for i, pred := range preds {
 			apart[i].See(pred, out[len(nodes)+i].Float32s(), exe.Examples())
@@ -106,11 +121,12 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 	for _, s := range apart {
 		spreads = append(spreads, s[:]...)
 	}
-	if sums, err = g.sums(); err != nil || always == nil {
-		return sums, spreads, err
+	if all, err = g.counts(); err != nil || always == nil {
+		return all, spreads, err
 	}
-	more, err := always.gauge.sums()
-	return append(sums, more...), spreads, err
+	its, err := always.gauge.counts()
+	all.sums = append(all.sums, its.sums...)
+	return all, spreads, err
 }
 
 // gauge measures nodes over batches.
@@ -135,31 +151,52 @@ func (g *gauge) add(out []*tensor.Dense) {
 	}
 }
 
-// sums are the sums of the nodes, one after the other.
-func (g *gauge) sums() (sums []float64, err error) {
+// counts are those of the nodes.
+func (g *gauge) counts() (all counts, err error) {
 	for i, n := range g.nodes {
-		s := g.totals[i][:]
+		sums, scores := g.totals[i][:], []byte(nil)
 		if n.Counts() {
-			if s, err = g.exe.Sums(n); err != nil {
-				return nil, err
+			if sums, err = g.exe.Sums(n); err == nil {
+				scores, err = g.exe.Scores(n)
 			}
 		}
-		sums = append(sums, s...)
+		if err != nil {
+			return all, err
+		}
+		all.sums, all.scores = append(all.sums, sums...), append(all.scores, scores)
 	}
-	return sums, nil
+	return all, nil
 }
 
-// valuesOf are the values of nodes, from their sums, which others may follow.
-func valuesOf(nodes []*nn.Node, sums []float64) (values, rest []float64, err error) {
-	for _, n := range nodes {
-		width, of := 2, func(s []float64) (float64, error) { return s[0] / s[1], nil } // 0/0 is NaN
+// joined are the scores of each node, of all workers.
+func joined(of ...[][]byte) [][][]byte {
+	var all [][][]byte
+	for _, scores := range of {
+		all = append(all, make([][][]byte, max(0, len(scores)-len(all)))...)
+		for i, its := range scores {
+			if len(its) > 0 {
+				all[i] = append(all[i], its)
+			}
+		}
+	}
+	return all
+}
+
+// valuesOf are the values of nodes, from their sums, which others may follow, and the scores of each, if any.
+func valuesOf(nodes []*nn.Node, sums []float64, scores [][][]byte) (values, rest []float64, err error) {
+	for i, n := range nodes {
+		width, of := 2, func(s []float64, _ ...[]byte) (float64, error) { return s[0] / s[1], nil } // 0/0 is NaN
 		if n.Counts() {
 			width, of = n.SumsLen(), n.OfSums
 		}
 		if len(sums) < width {
 			return nil, nil, fmt.Errorf("train: %v was not measured", n)
 		}
-		v, err := of(sums[:width])
+		var its [][]byte
+		if i < len(scores) {
+			its = scores[i]
+		}
+		v, err := of(sums[:width], its...)
 		if err != nil {
 			return nil, nil, err
 		}

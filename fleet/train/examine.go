@@ -77,9 +77,10 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 	if always != nil {
 		always.recall(x.labels)
 	}
-	sums, _, err := measure(ctx, e.exe, rows, nodes, nil, report.Tallies, always)
+	all, _, err := measure(ctx, e.exe, rows, nodes, nil, report.Tallies, always)
+	sums := all.sums
 	if err == nil {
-		report.Values, sums, err = valuesOf(nodes, sums)
+		report.Values, sums, err = valuesOf(nodes, sums, joined(all.scores))
 	}
 	if report.Always = always.always(); err == nil && report.Always != "" {
 		sums, err = always.values(sums)
@@ -113,11 +114,11 @@ type examiner struct {
 
 // values are the values of nodes on rows.
 func (e *examiner) values(rows *dataset.Dataset) ([]float64, error) {
-	sums, _, err := measure(e.ctx, e.exe, rows, e.nodes, nil, nil, nil)
+	all, _, err := measure(e.ctx, e.exe, rows, e.nodes, nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	values, _, err := valuesOf(e.nodes, sums)
+	values, _, err := valuesOf(e.nodes, all.sums, joined(all.scores))
 	return values, err
 }
 

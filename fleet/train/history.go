@@ -13,6 +13,8 @@ import (
 type share struct {
 	// Sums are its measurements: examples, those that it passed over, the loss and its weight, and sums of the nodes.
 	Sums tallies
+	// Scores are those of each node, as counts have them.
+	Scores [][]byte
 	// Chances are what it has predicted and observed for two classes.
 	Chances tallies
 	// Spreads are those of its predictions, of one task after the other.
@@ -51,7 +53,7 @@ func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
 		if err := r.tests.exe.Close(ctx); err != nil {
 			return err
 		}
-		mine.Sums, mine.Spreads = append(mine.Sums, own...), apart
+		mine.Sums, mine.Scores, mine.Spreads = append(mine.Sums, own.sums...), own.scores, apart
 		for _, t := range tallies {
 			mine.Chances = append(mine.Chances, t.Sums...)
 		}

@@ -272,7 +272,8 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestEvaluateIsOfAllWorkers: metrics and means are those of one process with all rows, and every worker has them.
+// TestEvaluateIsOfAllWorkers: metrics and means are those of one process with all rows, and every worker has them; those of scores by
+// group, and of scores that share a bucket, are so bit for bit.
 func TestEvaluateIsOfAllWorkers(t *testing.T) {
 	t.Parallel()
 	values := func(servers, workers, rows int) (all [][]float64) {
@@ -282,7 +283,12 @@ func TestEvaluateIsOfAllWorkers(t *testing.T) {
 			j := job(train.Options{Mode: "sync"})
 			label := j.Loss.Graph().Node("y")
 			pred := j.Outputs[0]
-			nodes := []*nn.Node{j.Loss, j.Metrics[0], nn.BinaryAccuracy(pred, label), nn.MAE(pred, label), nn.Mean(pred)}
+			x := j.Loss.Graph().Node("x")
+			group := nn.Cast(nn.Scale(x, 3, 5.5), nn.Int64)          // no worker has all rows of one
+			score := nn.Scale(nn.Square(nn.Scale(x, 1, 0.4)), .5, 0) // in another order than the labels
+			near := nn.Scale(score, 1e-4, 0.5)
+			nodes := []*nn.Node{j.Loss, j.Metrics[0], nn.BinaryAccuracy(pred, label), nn.MAE(pred, label), nn.Mean(pred),
+				nn.GroupAUC(score, label, group), nn.AUC(near, label), nn.PRAUC(near, label)}
 			j.Stdout, j.Hooks = io.Discard, []train.Hooks{{Begin: func(ctx context.Context, r *train.Run) error {
 				v, err := train.Evaluate(ctx, f, points(rows), nodes...)
 				if err != nil {
@@ -307,7 +313,7 @@ func TestEvaluateIsOfAllWorkers(t *testing.T) {
 		for _, size := range [][2]int{{2, 3}, {0, 2}} {
 			for w, got := range values(size[0], size[1], rows) {
 				for i := range got {
-					if math.Abs(got[i]-alone[i]) > 1e-6 {
+					if v := math.Abs(got[i] - alone[i]); v > 1e-6 || i > 4 && v > 0 || math.IsNaN(v) != (rows == 1 && (i == 1 || i > 4)) {
 						t.Errorf("%d rows, %v: worker %d has %v, one process %v", rows, size, w, got, alone)
 					}
 				}
@@ -316,6 +322,30 @@ func TestEvaluateIsOfAllWorkers(t *testing.T) {
 	}
 	if none := values(0, 1, 0)[0]; slices.ContainsFunc(none, func(v float64) bool { return !math.IsNaN(v) }) {
 		t.Errorf("of no rows the values are %v", none)
+	}
+}
+
+// TestHistoryHasScoresOfAll: in a job's history are the AUCs of groups, and of scores that share a bucket, that Evaluate finds.
+func TestHistoryHasScoresOfAll(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{0, 1}, {2, 3}, {0, 2}} {
+		fleettest.Run(t, size[0], size[1], func(ctx context.Context, f *fleet.Fleet) error {
+			j := job(train.Options{Mode: "sync", Epochs: 2})
+			x, label := j.Loss.Graph().Node("x"), j.Loss.Graph().Node("y")
+			score := nn.Scale(nn.Square(nn.Scale(x, 1, -0.02)), 1e-4, 0.5)
+			j.Metrics = []*nn.Node{nn.GroupAUC(score, label, nn.Cast(nn.Scale(x, 3, 5.5), nn.Int64)), nn.AUC(score, label)}
+			j.Stdout, j.Hooks = io.Discard, []train.Hooks{{EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+				want, err := train.Evaluate(ctx, f, points(100), j.Metrics...)
+				for i, m := range j.Metrics {
+					if got := r.History[len(r.History)-1].Value(m); got != want[i] || got < 0.1 || got > 0.95 {
+						t.Errorf("%v: %s is %v, want %v", size, m.Label(), got, want[i])
+					}
+				}
+				return err
+			}}}
+			_, err := j.Run(ctx, f)
+			return err
+		})
 	}
 }
 

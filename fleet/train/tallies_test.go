@@ -52,11 +52,11 @@ func TestSpreadsOfOneWorker(t *testing.T) {
 	p := nn.Linear(x, 1, nn.LinearOptions{Act: nn.Sigmoid})
 	rows := dataset.FromColumns(dataset.FloatValues("x", make([]float32, 60)), dataset.FloatValues("y", make([]float32, 60)))
 	of := tests{job: &Job{Loss: nn.Mean(nn.BinaryCrossEntropy(p, y))}, rows: rows}
-	sums, spreads, err := measure(t.Context(), nn.NewExecutor(g), rows, of.nodes(), of.predictions(), nil, nil)
+	own, spreads, err := measure(t.Context(), nn.NewExecutor(g), rows, of.nodes(), of.predictions(), nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	shares := []share{{Sums: append([]float64{60, 0, 60, 60}, sums...), Spreads: spreads}, {Sums: append([]float64{60, 0, 60, 60}, sums...)}}
+	shares := []share{{Sums: append([]float64{60, 0, 60, 60}, own.sums...), Spreads: spreads}, {Sums: append([]float64{60, 0, 60, 60}, own.sums...)}}
 	e, err := of.join(shares)
 	if of.warnDead(shares, e); err != nil || e.Examples != 120 || math.Abs(e.Values[EvalLoss]-math.Ln2) > 1e-3 || !of.dead {
 		t.Errorf("%+v, dead %v, error %v", e, of.dead, err)

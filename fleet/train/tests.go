@@ -97,7 +97,9 @@ func (t *tests) share(place, of int) *dataset.Dataset {
 // join sums the workers' measurements, with the examples of the epoch so far.
 func (t *tests) join(shares []share) (e Evaluation, err error) {
 	var sums []float64
+	var scores [][][]byte
 	for _, s := range shares {
+		scores = append(scores, s.Scores)
 		switch {
 		case sums == nil:
 			sums = make([]float64, len(s.Sums))
@@ -115,7 +117,7 @@ func (t *tests) join(shares []share) (e Evaluation, err error) {
 	e = Evaluation{Examples: int(sums[0] + sums[1]), Values: map[string]float64{}}
 	names, values := []string{TrainLoss}, []float64{sums[2] / sums[3]}
 	if t.rows != nil {
-		measured, rest, err := valuesOf(t.nodes(), sums[4:])
+		measured, rest, err := valuesOf(t.nodes(), sums[4:], joined(scores...))
 		if err == nil && t.constant != nil {
 			rest, err = t.constant.values(rest)
 			measured = append(measured, rest...)
