@@ -51,15 +51,18 @@ func boundOf(e *entry, n int) (*bound, int) {
 	if budget == 0 {
 		return nil, n
 	}
-	share := int64(0) // of waiting ids
+	share, each := int64(0), waiterBytes // of waiting ids
 	if e.counts {
 		share = budget / 8
+	}
+	if e.marked {
+		each += waiterMarks
 	}
 	b := &bound{most: (budget - share) / int64(4*e.stride+indexBytes)}
 	for n > 1 && b.most/int64(n) < leastRows {
 		n /= 2
 	}
-	b.waiting = int(share) / waiterBytes / n
+	b.waiting = int(share) / each / n
 	return b, n
 }
 

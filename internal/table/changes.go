@@ -48,10 +48,10 @@ func (m *TableImage) GiveBack() {
 
 // changed marks a waiting id as changed.
 func (w *waiting) changed(id uint64) {
-	for _, generation := range []map[uint64]waiter{w.young, w.old} {
-		if is, waits := generation[id]; waits {
+	for _, generation := range []*waiterMap{&w.young, &w.old} {
+		if is, waits := generation.get(id); waits {
 			is.seen |= changed
-			generation[id] = is
+			generation.replace(id, is)
 		}
 	}
 }

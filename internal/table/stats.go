@@ -60,7 +60,7 @@ func (t *Sparse) Stats() Stats {
 		s.Lock()
 		st.Free += int(s.arena.freed)
 		st.Waiting += s.waiting.len()
-		st.Bytes += s.rowBytes() + s.waiting.bytes()
+		st.Bytes += s.rowBytes() + s.waiting.young.bytes() + s.waiting.old.bytes()
 		entries += s.index.count * segmentLen
 		st.Rows += s.arena.live()
 		s.Unlock()

@@ -2,7 +2,6 @@ package table
 
 import (
 	"iter"
-	"maps"
 	"slices"
 	"sync/atomic"
 )
@@ -19,7 +18,7 @@ type waiter struct {
 // becomes the old. So an id is dropped only after half the limit of other ids were pushed since, and no list of ages is
 // kept.
 type waiting struct {
-	young, old map[uint64]waiter
+	young, old waiterMap
 	// tracked is nil unless the table is tracked; it is set when more ids are dropped than are recorded one by one
 	tracked   *atomic.Bool
 	forgotten []uint64 // dropped ids by age, since changes were last taken
@@ -29,7 +28,7 @@ type waiting struct {
 // waitingImage is an image's record of the ids that wait in a shard: the counts of those that have changed.
 type waitingImage struct {
 	kept map[uint64]waiter
-	gone []map[uint64]waiter // generations dropped since; of kept after them an id is in the first
+	gone []waiterMap // generations dropped since; of kept after them an id is in the first
 }
 
 // keep copies the counts of an id that is about to change, if an image needs them.
@@ -47,46 +46,43 @@ func (w *waiting) was(id uint64) waiter {
 	if is, has := w.image.kept[id]; has {
 		return is
 	}
-	for _, generation := range w.image.gone {
-		if is, has := generation[id]; has {
+	for i := range w.image.gone {
+		if is, has := w.image.gone[i].get(id); has {
 			return is
 		}
 	}
 	return w.get(id)
 }
 
-// waiterBytes is the size of a waiting id in a Go map at its emptiest.
-const waiterBytes = 57
-
 func (w *waiting) get(id uint64) waiter {
-	if got, ok := w.young[id]; ok {
-		return got
+	is, has := w.young.get(id)
+	if !has {
+		is, _ = w.old.get(id)
 	}
-	return w.old[id]
+	return is
 }
 
 // put sets the counts of an id. No more than limit ids wait.
 func (w *waiting) put(id uint64, is waiter, limit int) {
 	w.keep(id)
-	if _, known := w.young[id]; !known {
-		delete(w.old, id)
-		w.age(limit)
+	if w.young.replace(id, is) {
+		return
 	}
-	w.young[id] = is
+	w.old.remove(id)
+	w.age(limit)
+	w.young.insert(id, is)
 }
 
 // age makes room in the young generation for one more id.
 func (w *waiting) age(limit int) {
-	if len(w.young) >= max(limit/2, 1) {
-		w.forgets(maps.Keys(w.old), limit)
-		if w.image != nil {
-			w.image.gone = append(w.image.gone, w.old)
-		}
-		w.old, w.young = w.young, nil
+	if w.young.len() < max(limit/2, 1) {
+		return
 	}
-	if w.young == nil {
-		w.young = map[uint64]waiter{}
+	w.forgets(w.old.ids(), limit)
+	if w.image != nil {
+		w.image.gone = append(w.image.gone, w.old)
 	}
+	w.old, w.young = w.young, waiterMap{}
 }
 
 // forgets records ids that no longer wait, in a tracked table, as long as they take no more memory than the ids that
@@ -103,8 +99,8 @@ func (w *waiting) forgets(ids iter.Seq[uint64], limit int) {
 
 func (w *waiting) forget(id uint64) {
 	w.keep(id)
-	delete(w.young, id)
-	delete(w.old, id)
+	w.young.remove(id)
+	w.old.remove(id)
 }
 
 // clear drops all ids; an image keeps them.
@@ -116,23 +112,21 @@ func (w *waiting) clear() {
 }
 
 // len is the number of waiting ids.
-func (w *waiting) len() int { return len(w.young) + len(w.old) }
-
-func (w *waiting) bytes() int { return w.len() * waiterBytes }
+func (w *waiting) len() int { return w.young.len() + w.old.len() }
 
 // each calls do with every waiting id; an id is dropped if do returns true.
 func (w *waiting) each(do func(id uint64, is *waiter) (forget bool)) {
 	var is waiter // one for all calls of do
-	for _, generation := range []map[uint64]waiter{w.old, w.young} {
-		for id, before := range generation {
+	for _, generation := range []*waiterMap{&w.old, &w.young} {
+		for id, before := range generation.all() {
 			is = before
 			switch {
 			case do(id, &is):
 				w.keep(id)
-				delete(generation, id)
+				generation.remove(id)
 			case is != before:
 				w.keep(id)
-				generation[id] = is
+				generation.replace(id, is)
 			}
 		}
 	}
