@@ -35,8 +35,8 @@
 // A param's Entry may keep ids out: until they were pushed often enough, until their shows and clicks score high
 // enough, or at random. An id without a row reads as zeros (as its initial value if the embedding has a height), its
 // gradients are dropped and counted in [Result], and its counts are in a small map beside the rows, at 24 bytes an id,
-// and 8 more under Entry.ShowClick. That map is bounded: it drops the ids that were not pushed for the longest time. Only pushes count, and a server sees each push
-// once.
+// and 8 more under Entry.ShowClick. That map is bounded: it drops the ids that were not pushed for the longest time.
+// Only pushes count, and a server sees each push once.
 //
 // A param's MaxBytes bounds the table's rows, at [RowBytes] each. At the bound, ids without a row are kept out in the
 // same way, and existing rows continue; explicit rows fail with [ErrFull]. [Shrink] makes room: it drops rows that were
