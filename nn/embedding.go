@@ -33,6 +33,8 @@ type EmbeddingOptions struct {
 	Show, Click *Node
 	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 means no bound.
 	MaxBytes int64
+	// Evict drops the least useful rows near that bound; the zero value turns new ids away.
+	Evict optimizer.Evict
 }
 
 // Embedding looks ids up in a table. For ids of shape [N k] the result has shape [N k·Dim]: the rows of an example's
@@ -90,7 +92,7 @@ func (g *Graph) describe(o EmbeddingOptions) *optimizer.Param {
 		name = g.free("embedding") + ".w_0"
 	}
 	return &optimizer.Param{Name: name, Shape: shape, Embedding: true, Init: resolve(defaultInit(init), shape),
-		Seed: g.seed, Entry: o.Entry, MaxBytes: o.MaxBytes}
+		Seed: g.seed, Entry: o.Entry, MaxBytes: o.MaxBytes, Evict: o.Evict}
 }
 
 // takenBy returns how the node that has the name of table p differs from it, nil if it is that table.
@@ -112,6 +114,7 @@ func takenBy(old *Node, p *optimizer.Param) error {
 	}
 	compare("Entry", p.Entry, v.param.Entry)
 	compare("MaxBytes", p.MaxBytes, v.param.MaxBytes)
+	compare("Evict", p.Evict, v.param.Evict)
 	if differ == nil {
 		return nil
 	}

@@ -97,6 +97,7 @@ var options = []struct {
 
 	{EmbeddingOptions{Dim: 2}, EmbeddingOptions{Name: "t", Height: 2000, Dim: 3, PaddingIdx: new(int64(1)), Init: optimizer.Constant{Value: 0.5},
 		Entry: optimizer.Entry{CountFilter: 3}, Show: named("show"), Click: named("click"), MaxBytes: 1}, embeddings},
+	{EmbeddingOptions{Dim: 2, MaxBytes: 1 << 20}, EmbeddingOptions{Dim: 2, MaxBytes: 1 << 20, Evict: optimizer.Evict{By: optimizer.EvictScore}}, embeddings},
 	{EmbeddingOptions{Dim: 2, Entry: byClicks}, EmbeddingOptions{Dim: 2, Entry: byClicks, Show: named("show"), Click: named("click")}, embeddings},
 
 	{TrainOptions{}, TrainOptions{Fetch: []*Node{named("pred")}, Progress: &Progress{Out: &written[0]}, MayBeEmpty: true, Step: tired, Gradients: watched}, trainFrom},

@@ -69,6 +69,7 @@ package optimizer
 //	assign.go       given initial values
 //	rowsource.go    initial rows of an embedding
 //	entry.go        which ids get a row
+//	evict.go        which rows make room
 //	counts.go       shows and clicks of a step's rows
 //
 // Rules and their properties:

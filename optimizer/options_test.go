@@ -101,6 +101,7 @@ var noOptions = map[string]string{
 	"State": "what an update knows", "Step": "a batch", "Rows": "rows of a batch",
 	"Param.Name": "what the param is", "Param.Shape": "what the param is", "Param.Embedding": "what the param is",
 	"Param.W": "values", "Param.G": "values", "Param.MaxBytes": "shown to act where there are many rows, in internal/table",
+	"Param.Evict": "shown to act there too", "Evict": "shown to act there too",
 	"CyclicMode": "values of CyclicLR.Mode", "PlateauState": "what a schedule remembers",
 	"LambdaDecay.Name": "stands for Factor in print", "MultiplicativeDecay.Name": "stands for Factor in print",
 }

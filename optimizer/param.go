@@ -39,6 +39,8 @@ type Param struct {
 	// row, as described at [Entry], and existing rows continue to train. The log warns at 80 %, and reports how many
 	// ids were refused.
 	MaxBytes int64
+	// Evict drops rows near that bound instead; the zero value drops none.
+	Evict Evict
 	// Frozen marks a param that no rule may change, such as batch norm statistics. A frozen param has no G. An
 	// objective that computes new values of a frozen dense param passes them to the trainer's method SetDense(name
 	// string, w []float32) error, if there is one; sessions then provide them from the next step on.
@@ -117,8 +119,8 @@ func (p *Param) Check() error {
 		}
 		return p.checkRows()
 	}
-	if p.Entry != (Entry{}) || p.MaxBytes != 0 || p.Rows != nil {
-		return fmt.Errorf("optimizer: param %q is dense: Entry, MaxBytes and Rows are for embeddings", p.Name)
+	if p.Entry != (Entry{}) || p.MaxBytes != 0 || p.Evict != (Evict{}) || p.Rows != nil {
+		return fmt.Errorf("optimizer: param %q is dense: Entry, MaxBytes, Evict and Rows are for embeddings", p.Name)
 	}
 	if len(p.W) != p.Size() {
 		return fmt.Errorf("optimizer: param %q of shape %v needs %d weights, has %d", p.Name, p.Shape, p.Size(),
@@ -140,6 +142,9 @@ func (p *Param) checkRows() error {
 	}
 	if p.MaxBytes < 0 {
 		return fmt.Errorf("optimizer: embedding %q: MaxBytes is %d: it must not be negative", p.Name, p.MaxBytes)
+	}
+	if err := p.Evict.check(p); err != nil {
+		return fmt.Errorf("optimizer: embedding %q: %w", p.Name, err)
 	}
 	return nil
 }

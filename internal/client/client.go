@@ -64,10 +64,12 @@ type Client struct {
 	reading progress.Tracker
 
 	// stage decides which calls are permitted: Restore only while fresh, Join once, others from joining on.
-	stage   atomic.Int32 // fresh, joining or joined
-	gathers gathering
-	loads   atomic.Int64 // how often servers have loaded frozen values, by the last answer
-	wholes  atomic.Int64 // how often servers have loaded whole models, by the last answer
+	stage atomic.Int32 // fresh, joining or joined
+	// evicting is set while this worker leads a cut in which tables make room.
+	evicting atomic.Bool
+	gathers  gathering
+	loads    atomic.Int64 // how often servers have loaded frozen values, by the last answer
+	wholes   atomic.Int64 // how often servers have loaded whole models, by the last answer
 }
 
 var (
@@ -115,7 +117,7 @@ func New(c Config) *Client {
 		UseRate:  client.rates.use,
 		Log:      client.link.log,
 	})
-	client.link.round = client.sessions.Round
+	client.link.round, client.link.full = client.sessions.Round, client.evict
 	client.rates.sessions = client.sessions
 	client.cuts = &cuts{link: client.link}
 	client.scans = &scans{client.link, c.Layout, client.sessions.Round, client.servers.MaxFrame}

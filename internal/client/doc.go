@@ -20,6 +20,7 @@
 //	save.go       checkpoints, and a checkpoint with the end of a period
 //	recovery.go   checkpoints that a job makes by itself, and resumes from
 //	shrink.go     the end of a period
+//	evict.go      room in tables that are nearly full
 //	serve.go      models for serving
 //	load.go       weights that are replaced during training
 //	cut.go        reading the weights of a cut

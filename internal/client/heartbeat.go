@@ -109,7 +109,10 @@ func (l *link) told(server int, f *wire.Frame) error {
 			return err
 		}
 	}
-	if l.waits.told[server].Store(&msg); !msg.Save {
+	if l.waits.told[server].Store(&msg); msg.Evict {
+		l.full()
+	}
+	if !msg.Save {
 		return nil
 	}
 	select {

@@ -32,6 +32,7 @@ type link struct {
 	log       *slog.Logger
 	pulses    *awake.Pulses
 	round     func() mode.Round // that the worker is in
+	full      func()            // server 0 asks for a cut in which tables make room
 
 	meter *meter
 	// heard records the servers' answers, and waits what requests wait for. Both have atomic fields and no lock, since

@@ -31,6 +31,9 @@ func (l *Layout) Fingerprint(rule optimizer.Rule, facts ...string) Fingerprint {
 		if p.MaxBytes != 0 {
 			f = append(f, Fact(name+"max bytes", p.MaxBytes))
 		}
+		if p.Evict != (optimizer.Evict{}) {
+			f = append(f, Fact(name+"evict", described(p.Evict)))
+		}
 	}
 	for _, p := range l.Params {
 		if p.Rows != nil {

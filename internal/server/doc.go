@@ -58,6 +58,7 @@
 //	gather.go     barriers and reductions, on server 0
 //	led.go        who trains which epoch, and when all evaluate, on server 0
 //	growth.go     a large journal has a checkpoint saved
+//	room.go       tables that are nearly full make room
 //	returning.go  a server that is started again returns to where its journal ends
 //	handle.go     a request in, a reply out
 //	outside.go    readers that take no part in the job

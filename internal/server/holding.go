@@ -166,8 +166,8 @@ func (c *holding) reach(o *cut.Order) {
 	c.st.Broadcast()
 }
 
-// end ends the period of this server's tables, and records that with its name. A repeated order does not reach it: the
-// state machine answers by the name.
+// end ends the period of this server's tables, or has them make room, and records that with its name. A repeated order
+// does not reach it: the state machine answers by the name.
 func (c *holding) end(o *cut.Order) {
 	how := o.Task.Shrink.Shrink
 	remade := func() { c.st.Remade.Add(1) }
@@ -194,7 +194,11 @@ func (c *holding) end(o *cut.Order) {
 				c.changed.anew(e)
 			}
 		}
-		c.log.Info("a period has ended", "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
+		said := "a period has ended"
+		if how.Evict {
+			said = "tables have made room"
+		}
+		c.log.Info(said, "rows dropped", freed.Rows, "ids forgotten", freed.Waiting)
 	}
 	c.follower.Did(r.Said, err)
 	c.st.Broadcast()

@@ -28,6 +28,7 @@ type membership struct {
 	delays    *delays
 	loading   *loading
 	recovery  *recovery
+	room      *room
 	epochs    *epochs
 	leading   *leading
 	gathering *gathering
@@ -202,7 +203,7 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	c.roster.Waits(int(f.Worker), f.Samples > 0)
 	c.roster.Savers.Beats(int(f.Worker), f.Seq == wire.Asked)
 	c.lines.heard(int(f.Worker), f.Life, r)
-	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker))}
+	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker)), Evict: c.room.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.Oldest()
 	if beat == (wire.Beat{}) {
 		return nil

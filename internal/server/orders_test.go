@@ -119,7 +119,7 @@ func TestSignsOfLifeEndAHold(t *testing.T) {
 		pushed := make(chan uint8, 1)
 		push := pushOf(s, wire.Header{Seq: 1})
 		go func() { pushed <- statusOf(t, s, push) }()
-		s.servers.index = 1 // of one that server 0 tells
+		s.servers.index, s.servers.room.index = 1, 1 // of one that server 0 tells
 		says := func(last, under uint64) {
 			if _, err := s.servers.heard(&wire.Report{Server: 1, Process: s.servers.process, Cuts: [2]uint64{last, under}}); err != nil {
 				t.Fatal(err)

@@ -217,12 +217,13 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "", pace: pace,
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
-	members := &membership{st: st, roster: st.Roster, rounds: s.rounds, pieces: t.pieces, changed: t.changed,
-		delays: t.delays, loading: s.loading, recovery: s.recovery, epochs: epochs, leading: s.leading,
-		gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
+	room := &room{savers: st.Roster.Savers, store: part.Store, index: c.Index, full: make([]bool, len(c.Endpoints))}
+	members := &membership{st: st, room: room, roster: st.Roster, rounds: s.rounds, pieces: t.pieces,
+		changed: t.changed, delays: t.delays, loading: s.loading, recovery: s.recovery, epochs: epochs,
+		leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
 		differences: differ, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
-	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, members: members,
-		holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
+	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, room: room,
+		members: members, holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: differ, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
 	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers,

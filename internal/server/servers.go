@@ -35,6 +35,7 @@ type servers struct {
 	roster   *roster.Roster
 	peers    *state.Peers
 	recovery *recovery
+	room     *room
 	// Reports of server 0 are passed on: to members, which workers have stopped; to holding, which cut is over.
 	members *membership
 	holding *holding
@@ -111,7 +112,8 @@ func (c *servers) known(to int) (met, over bool) {
 // report asks a server whether it is still there, and the same; a server that server 0 does not know introduces itself.
 // nil means that it has answered, and that this server knows the generation.
 func (c *servers) report(ctx context.Context, to int) error {
-	msg, h := wire.Report{Server: c.index, Process: c.process}, wire.Header{Op: wire.OpReport}
+	msg := wire.Report{Server: c.index, Process: c.process, Full: c.room.store.Pressed()}
+	h := wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
 		c.st.Lock()
 		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.roster.Left()}
@@ -201,6 +203,7 @@ func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 	if err := c.says(msg); err != nil {
 		return 0, err
 	}
+	c.room.heard(msg)
 	return c.wished(msg), nil
 }
 

@@ -10,10 +10,10 @@ import (
 )
 
 // A table may have a bound on its bytes (optimizer.Param.MaxBytes). It counts rows, at the [RowBytes] of each, so that
-// the same rows fit after a load, in other shards and after years of births and drops. At the bound, ids without a
-// row wait as if an entry policy kept them out: training goes on, no trained row is dropped unasked, no gradient meets
-// a row that was dropped meanwhile, and both Result and Stats count the ids that were turned away. [Sparse.Shrink]
-// makes room. Explicit rows, which must not be lost silently, are refused with ErrFull.
+// the same rows fit after a load, in other shards and after years of births and drops. At the bound, ids without a row
+// wait as if an entry policy kept them out: training goes on, no trained row is dropped unasked, no gradient meets a
+// row that was dropped meanwhile, and both Result and Stats count the ids that were turned away. [Sparse.Shrink] makes
+// room, and so does a param's Evict. Explicit rows, which must not be lost silently, are refused with ErrFull.
 //
 // The memory of a table is at most a tenth and 16 KiB above its bound: a shard keeps the memory of the most rows that
 // it ever had, and with many rows in each shard the most are close to the mean.
@@ -143,7 +143,7 @@ func (f *filling) full(t *Sparse, now uint64) {
 	if told := f.told.Load(); f.log != nil && now >= max(1, 10*told) && f.told.CompareAndSwap(told, now) {
 		f.log.Warn(
 			"an embedding is full: ids without a row are turned away, and learn nothing: raise its MaxBytes, or "+
-				"drop rows by Shrink",
+				"drop rows by Evict or Shrink",
 			"table", t.param.Name, "turned_away", now, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
 	}
 }

@@ -39,10 +39,10 @@
 // Only pushes count, and a server sees each push once.
 //
 // A param's MaxBytes bounds the table's rows, at [RowBytes] each. At the bound, ids without a row are kept out in the
-// same way, and existing rows continue; explicit rows fail with [ErrFull]. [Shrink] makes room: it drops rows that were
-// not pushed for a number of ticks, or whose score has decayed. The memory of dropped rows is reused. The ids that a
-// full table keeps out, and the waiting ids that it drops, depend on their order, so two runs that reach a bound are
-// not bit for bit the same.
+// same way, and existing rows continue; explicit rows fail with [ErrFull]. A param's Evict drops the least useful rows
+// at 95 % of it, until 85 % are left; [Shrink] makes room too: it drops rows that were not pushed for a number of
+// ticks, or whose score has decayed. The memory of dropped rows is reused. The ids that a full table keeps out, and the
+// waiting ids that it drops, depend on their order, so two runs that reach a bound are not bit for bit the same.
 //
 // [Stats] has rows, bytes and the numbers of ids that were kept out; [Sparse.Hot] the rows that are pushed most;
 // [Sparse.Rows] and [Sparse.Waiters] all that a checkpoint needs.
@@ -101,6 +101,7 @@
 //	waitermap.go  these by id, in little memory
 //	waiters.go    all of these, for saving
 //	budget.go     the bound on memory
+//	evict.go      rows that make room near that bound
 //	shrink.go     rows that are dropped
 //	clock.go      the time that rows record
 //	stats.go      sizes, and numbers of ids kept out

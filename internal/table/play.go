@@ -65,7 +65,9 @@ func (s *Store) EndPeriodAgain(o Shrink, dropped [][]uint64) error {
 		t.dropped = nil
 		t.shrink(own, t.clock.Load(), func(h *header, _ bool) bool { return ids[h.id] })
 	}
-	s.Tick()
+	if !o.Evict {
+		s.Tick()
+	}
 	return nil
 }
 

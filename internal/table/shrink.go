@@ -21,6 +21,8 @@ type Shrink struct {
 	// Unseen drops rows that no training read and no push has touched for that many ticks of the clock, and waiting ids
 	// that were not pushed for so long.
 	Unseen uint32
+	// Evict ends no period: tables whose param has an Evict drop what that says. The other fields are zero.
+	Evict bool
 }
 
 // Shrunk is the number of rows and ids that were dropped.
@@ -181,8 +183,12 @@ func (s *Store) Shrink(o Shrink) ([]Shrunk, error) {
 	return all, nil
 }
 
-// EndPeriod shrinks and then advances the clocks, so that rows touched in the period that ends are not unseen.
+// EndPeriod shrinks and then advances the clocks, so that rows touched in the period that ends are not unseen. With
+// Evict it only drops rows.
 func (s *Store) EndPeriod(o Shrink) ([]Shrunk, error) {
+	if o.Evict {
+		return s.evict(), nil
+	}
 	all, err := s.Shrink(o)
 	if err == nil {
 		s.Tick()

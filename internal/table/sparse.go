@@ -40,6 +40,7 @@ type Sparse struct {
 
 	shards []shard
 	bound  *bound        // of all shards; nil if there is none
+	again  atomic.Int64  // the update before which no eviction is tried again
 	turn   atomic.Uint32 // the shard with which the next call begins
 	clock  clock
 	calls  sync.Pool
@@ -109,6 +110,10 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	if t.bound.full() {
 		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes,
 			4*t.stride+indexBytes)
+	}
+	if t.sweeps && p.Evict.Floor > 0 {
+		return nil, fmt.Errorf("table: %q: its rule moves every row in every step, so that Evict.Floor would keep "+
+			"all: leave it 0", p.Name)
 	}
 	t.calls.New = func() any { return &call{zeros: make([]float32, t.dim)} }
 	return t, nil

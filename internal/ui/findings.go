@@ -315,7 +315,7 @@ func counted(r *Role, s *stats.Process) (all []Finding) {
 	}
 	for _, t := range s.Tables {
 		if t.TurnedAway > 0 {
-			note("bad", "a table is full", "Raise its MaxBytes, give it an Entry, or Shrink it more often.",
+			note("bad", "a table is full", "Raise its MaxBytes, give it an Evict or an Entry, or Shrink it more often.",
 				"the table %q is full, and %d gradients of ids without a row were dropped.", t.Name, t.TurnedAway)
 		}
 	}

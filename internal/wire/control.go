@@ -166,6 +166,8 @@ type Report struct {
 	Stops bool `json:"stops,omitempty"`
 	// Grown reports that the sender's journal has become large, and requests a checkpoint.
 	Grown bool `json:"grown,omitempty"`
+	// Full reports that a table of the sender that may evict rows is nearly full.
+	Full bool `json:"full,omitempty"`
 	// Cuts is server 0's report of the cuts that it leads: the highest number, and the one under way, 0 for none.
 	Cuts [2]uint64 `json:"cuts,omitzero"`
 }
@@ -197,6 +199,8 @@ func (b Base) String() string {
 type Beat struct {
 	// Save asks the worker to save a checkpoint at once: a server is about to end.
 	Save bool `json:"save"`
+	// Evict asks the worker to lead a cut in which tables make room.
+	Evict bool `json:"evict,omitempty"`
 	// Waits is the reason why the oldest request waits that this server has not answered for long.
 	Waits string `json:"waits,omitempty"`
 	// Computes reports that a worker for which such a request waits lives, and is not waiting itself.
@@ -284,6 +288,7 @@ type Shrink struct {
 	Decay    float64 `json:"decay,omitempty"`
 	MinScore float64 `json:"min_score,omitempty"`
 	Unseen   uint32  `json:"unseen,omitempty"`
+	Evict    bool    `json:"evict,omitempty"` // ends no period: tables near their bound make room
 }
 
 // Freed is the number of dropped rows and waiting ids at the end of a period, by embedding in the order of params.

@@ -124,7 +124,9 @@ func (s *session) End(ctx context.Context, step *optimizer.Step) error {
 		s.err = errors.New("local: End without Begin")
 	}
 	if s.err == nil && !step.Eval {
-		s.err = s.apply(ctx, step)
+		if s.err = s.apply(ctx, step); s.err == nil && s.trainer.store.Pressed() {
+			s.err = s.trainer.makeRoom()
+		}
 	}
 	s.begun = false
 	return s.err

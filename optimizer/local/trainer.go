@@ -92,6 +92,17 @@ func (t *Trainer) Still(do func() error) error {
 	return do()
 }
 
+// makeRoom drops rows of tables that are nearly full, between two updates.
+func (t *Trainer) makeRoom() error {
+	return t.Still(func() error {
+		if !t.store.Pressed() { // another session has done it
+			return nil
+		}
+		_, err := t.store.EndPeriod(table.Shrink{Evict: true})
+		return err
+	})
+}
+
 // Changed tells the trainer that weights in the store were changed: open sessions read them again at their next step.
 func (t *Trainer) Changed() {
 	t.version.Add(1)

@@ -59,7 +59,7 @@ func (p *Program) drawMore(r *rand.Rand, leg twin.Leg) {
 		return
 	}
 	if m.Pool != "" && leg.Servers > 0 && often(r, 3) {
-		m.MaxBytes = 1 << 17
+		m.MaxBytes, m.Evicts = 1<<17, often(r, 2)
 	}
 	if often(r, 8) && leg.Servers > 0 && p.Rules.All.Kind != "lars" {
 		p.Rules.By["hidden.w_0"] = twin.Rule{Kind: "dpsgd", LR: 0.05}

@@ -36,6 +36,7 @@ type More struct {
 	Shows    bool    `json:",omitempty"` // a feed has the impressions of tables with a score
 	Pool     nn.Pool `json:",omitempty"` // of a table with any number of ids, none of half of the samples; none if ""
 	MaxBytes int64   `json:",omitempty"` // of that table, of which a sample then has a hundred ids of its own
+	Evicts   bool    `json:",omitempty"` // the table drops rows near that bound
 	Detached bool    `json:",omitempty"` // the first table is looked up again, without a gradient
 	Weighted bool    `json:",omitempty"` // the loss is a weighted mean
 }
@@ -53,6 +54,9 @@ func (m More) options(t Table) nn.EmbeddingOptions {
 func (m More) inputs(g *nn.Graph, tables []nn.EmbeddingOptions) (all []*nn.Node) {
 	if m.Pool != "" {
 		o := nn.EmbeddingOptions{Name: pooled, Dim: 2, Init: first, MaxBytes: m.MaxBytes}
+		if m.Evicts {
+			o.Evict.By = optimizer.EvictUnused
+		}
 		all = append(all, nn.EmbeddingPool(g.Slot("any"), m.Pool, o))
 	}
 	if m.Detached && len(tables) > 0 {

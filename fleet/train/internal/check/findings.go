@@ -202,11 +202,15 @@ func (r *Report) tables(j Job) {
 			continue
 		}
 		ids := r.lookups(p.Name)
+		do := "the others stay without a row: more bytes, or more servers, which have so many each; an Entry has " +
+			"rare ids wait, and Evict drops rows for them"
+		if p.Evict.By != "" {
+			do = "rows are dropped for the others, and ids that come back begin anew: more bytes, or more servers, " +
+				"which have so many each"
+		}
 		if fit := fits(p, j.Rule, ids); fit < len(ids) {
 			r.find(fmt.Sprintf("table %q has room for %d of its %d ids (MaxBytes %d)", p.Name, fit, len(ids),
-				p.MaxBytes),
-				"the others stay without a row: more bytes, or more servers, which have so many each; an Entry has "+
-					"rare ids wait")
+				p.MaxBytes), do)
 		}
 	}
 }

@@ -1,0 +1,119 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/strategy"
+)
+
+// TestTablesMakeRoom: rows that are pushed in each step stay and miss no push, though five times as many ids come as fit, in every mode,
+// with servers that die and come back, and alone; no server has more rows than its bound, and few ids are turned away.
+//
+// Promise: [G2] a table with an Evict makes room: rows in use miss no push and new ids get rows
+// Also: TestEvictKeepsTheMostUseful (internal/table)
+func TestTablesMakeRoom(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []strategy.Mode{"", strategy.ModeSync, strategy.ModeAsync, strategy.ModeHalfAsync, strategy.ModeSSP} {
+		for _, dies := range []bool{false, true} {
+			servers, workers, s := 2, 2, strategy.Strategy{Mode: mode}
+			if mode == "" {
+				servers, workers, s = 0, 1, strategy.Sync()
+			}
+			if dies && servers == 0 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s dies=%t", mode, dies), func(t *testing.T) {
+				s.HeartbeatInterval = strategy.Duration(100 * time.Millisecond)
+				s = trial.Patient(s)
+				if dies {
+					s = journaled(s, t.TempDir(), strategy.JournalMachine)
+				}
+				synctest.Test(t, func(t *testing.T) { makeRoom(t, s, servers, workers, dies) })
+			})
+		}
+	}
+}
+
+func makeRoom(t *testing.T, s strategy.Strategy, servers, workers int, dies bool) {
+	const hot, fresh, steps, room = 8, 12, 300, 1200
+	bound := int64(room * 56)
+	var mu sync.Mutex
+	var dropped, away uint64
+	r := rand.New(rand.NewPCG(1, 1))
+	cluster, network := quiet(servers, workers)
+	var deaths, pauses [2][]time.Duration
+	for i := range deaths {
+		for range 3 {
+			deaths[i] = append(deaths[i], time.Second+time.Duration(r.Int64N(int64(2*time.Second))))
+			pauses[i] = append(pauses[i], time.Duration(r.Int64N(int64(time.Second/2))))
+		}
+	}
+	play := func(ctx context.Context, f *fleet.Fleet) error {
+		c := trial.NewCounter(3)
+		c.Rows.MaxBytes, c.Rows.Evict = bound, optimizer.Evict{By: optimizer.EvictUnused}
+		err := trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
+			next := uint64(f.WorkerIndex()+1) << 40
+			err := c.InSession(ctx, func(session optimizer.Session) error {
+				for range steps {
+					c.IDs = c.IDs[:0]
+					for id := range uint64(hot) {
+						c.IDs = append(c.IDs, id<<32)
+					}
+					for range fresh {
+						c.IDs, next = append(c.IDs, next), next+1
+					}
+					if err := c.Steps(ctx, session, 1); err != nil {
+						return err
+					}
+					time.Sleep(25 * time.Millisecond)
+				}
+				return c.Trainer.EndEpoch(ctx)
+			})
+			if err == nil {
+				err = f.BarrierWorker(ctx)
+			}
+			if err != nil || f.WorkerIndex() > 0 {
+				return err
+			}
+			want, rows := float32(steps*workers), 0
+			if s.Mode == strategy.ModeSync {
+				want = steps
+			}
+			for row, err := range f.Rows(ctx, "rows") {
+				law.Check(t, err)
+				if rows++; row.ID>>32 < hot && row.ID&(1<<32-1) == 0 && row.W[0] != want {
+					t.Errorf("row %#x has %v pushes, want %v", row.ID, row.W[0], want)
+				}
+			}
+			if most := max(1, servers) * room; rows > most || rows < most/2 {
+				t.Errorf("%d rows are left, where %d fit", rows, most)
+			}
+			return nil
+		})
+		mu.Lock()
+		defer mu.Unlock()
+		for _, table := range f.Stats().Tables {
+			dropped, away = dropped+table.Dropped, away+table.TurnedAway
+		}
+		return err
+	}
+	trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		if f.IsServer() && dies {
+			return lives(ctx, f, network, deaths[f.ServerIndex()], pauses[f.ServerIndex()], play)
+		}
+		return play(ctx, f)
+	}))
+	if all := uint64(steps * workers * fresh); dropped < 100 || away > all/20 {
+		t.Errorf("%d rows were dropped, and %d of %d ids turned away", dropped, away, all)
+	}
+}
