@@ -266,7 +266,10 @@ func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error
 	if j.layout, err = layout.New(params, max(1, len(j.id.Servers)), where, whole...); err != nil {
 		return err
 	}
-	j.layout.SetRowBytes(func(p *optimizer.Param) int { return table.RowBytes(p, rules.For(j.rule, p)) })
+	j.layout.SetRowBytes(func(p *optimizer.Param) (bytes int, most int64) {
+		rule := rules.For(j.rule, p)
+		return table.RowBytes(p, rule), table.MostRows(p, rule)
+	})
 	j.fingerprint = j.compared()
 	return nil
 }

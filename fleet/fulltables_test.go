@@ -125,7 +125,7 @@ func TestFullTablesGoOn(t *testing.T) {
 					return err
 				}
 				held = rows(ctx, f)
-				if want := max(1, from) * int(bound/plan.Variables[1].RowBytes); held != want || held == 8<<10 {
+				if want := max(1, from) * int(plan.Variables[1].MostRows); held != want || held == 8<<10 {
 					t.Errorf("%d servers hold %d rows, want %d", from, held, want)
 				}
 				return f.SavePersistables(ctx, dir)

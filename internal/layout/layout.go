@@ -70,10 +70,12 @@ func New(params []*optimizer.Param, servers int, o placement.Options, whole ...s
 	return l, nil
 }
 
-// SetRowBytes notes in the plan how much memory rows of each embedding take. It is called before others use the layout.
-func (l *Layout) SetRowBytes(of func(*optimizer.Param) int) {
+// SetRowBytes notes in the plan how much memory rows of each embedding take, and how many fit into its MaxBytes. It is
+// called before others use the layout.
+func (l *Layout) SetRowBytes(of func(*optimizer.Param) (bytes int, most int64)) {
 	for _, e := range l.Embeddings {
-		l.Plan.Variables[e.variable].RowBytes = of(e.Param)
+		v := &l.Plan.Variables[e.variable]
+		v.RowBytes, v.MostRows = of(e.Param)
 	}
 }
 

@@ -37,6 +37,19 @@ func RowBytes(p *optimizer.Param, rule optimizer.Rule) int {
 	return 4*newLayout(p.Dim(), stateLen(rule, p.Dim()), marked(p.Entry), false).stride + indexBytes
 }
 
+// MostRows is the number of rows of an embedding that fit into its MaxBytes on a server; 0 without a bound.
+func MostRows(p *optimizer.Param, rule optimizer.Rule) int64 {
+	return (p.MaxBytes - waitingShare(p)) / int64(RowBytes(p, rule))
+}
+
+// waitingShare is how many of a param's MaxBytes are for waiting ids.
+func waitingShare(p *optimizer.Param) int64 {
+	if counts(p.Entry) {
+		return p.MaxBytes / 8
+	}
+	return 0
+}
+
 // bound counts the rows of a table's shards. Waiting ids have a share of their own, so that neither they nor the rows
 // can crowd out the other.
 type bound struct {
@@ -47,22 +60,18 @@ type bound struct {
 
 // boundOf returns the bound of an empty table, nil if it has none, and of up to n shards as many as it fills.
 func boundOf(e *entry, n int) (*bound, int) {
-	budget := e.param.MaxBytes
-	if budget == 0 {
+	if e.param.MaxBytes == 0 {
 		return nil, n
 	}
-	share, each := int64(0), waiterBytes // of waiting ids
-	if e.counts {
-		share = budget / 8
-	}
+	each := waiterBytes
 	if e.marked {
 		each += waiterMarks
 	}
-	b := &bound{most: (budget - share) / int64(4*e.stride+indexBytes)}
+	b := &bound{most: MostRows(e.param, e.rule)}
 	for n > 1 && b.most/int64(n) < leastRows {
 		n /= 2
 	}
-	b.waiting = int(share) / each / n
+	b.waiting = int(waitingShare(e.param)) / each / n
 	return b, n
 }
 

@@ -18,6 +18,8 @@ type Variable struct {
 	// RowBytes is the memory of a row on its server, with optimizer state and its place in the index; 0 if not known or
 	// not an embedding's. An embedding's MaxBytes counts rows at it.
 	RowBytes int
+	// MostRows is the number of rows that fit into an embedding's MaxBytes on each server; 0 without that bound.
+	MostRows int64
 }
 
 // Options of a plan. The zero value is ready to use.

@@ -41,6 +41,9 @@ func (p *Plan) rows(w io.Writer, v int) {
 	name, row := p.Variables[v].Name, "-"
 	if n := p.Variables[v].RowBytes; n > 0 {
 		row = size(int64(n)) + " a row"
+		if most := p.Variables[v].MostRows; most > 0 {
+			row += fmt.Sprintf(", room for %d", most)
+		}
 	}
 	if p.Variables[v].Open {
 		fmt.Fprintf(w, "%s\trows by id\t[* %d]\t-\t%s\tall\t\n", name, p.Variables[v].Shape[1], row)
