@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	gorgonia "gorgonia.org/tensor"
 
@@ -30,6 +31,7 @@ func TestEveryOptionOfAnEmbeddingActs(t *testing.T) {
 		{nn.EmbeddingOptions{Dim: 2}, nn.EmbeddingOptions{Name: "t", Height: 20_000, Dim: 3, PaddingIdx: new(int64(1)), Init: optimizer.Constant{Value: 0.5},
 			Entry: optimizer.Entry{CountFilter: 3}, MaxBytes: 1 << 17}},
 		{nn.EmbeddingOptions{Dim: 2, Entry: counts}, nn.EmbeddingOptions{Dim: 2, Entry: counts, Show: &nn.Node{}, Click: &nn.Node{}}},
+		{nn.EmbeddingOptions{Dim: 2, MaxBytes: 1 << 17}, nn.EmbeddingOptions{Dim: 2, MaxBytes: 1 << 17, Evict: optimizer.Evict{By: optimizer.EvictUnused}}},
 	} {
 		before := kept(t, o.from)
 		from, to := reflect.ValueOf(o.from), reflect.ValueOf(o.to)
@@ -75,7 +77,9 @@ func kept(t *testing.T, o nn.EmbeddingOptions) string {
 			"click": gorgonia.New(gorgonia.WithShape(3, 1), gorgonia.WithBacking([]float32{1, 1, 0})),
 		}
 		loss := nn.Mean(nn.Multiply(y, y))
-		return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 0.1}, strategy.Sync(), func(exe *nn.Executor) error {
+		s := strategy.Sync()
+		s.HeartbeatInterval = strategy.Duration(10 * time.Millisecond)
+		return trial.PlayGraph(ctx, f, loss, optimizer.SGD{LR: 0.1}, s, func(exe *nn.Executor) error {
 			for range 2 {
 				if _, err := exe.Train(ctx, feed); err != nil {
 					return err
@@ -85,6 +89,15 @@ func kept(t *testing.T, o nn.EmbeddingOptions) string {
 				return err
 			}
 			name := loss.Params()[0].Name
+			held := func() (n int) {
+				for range f.Rows(ctx, name) {
+					n++
+				}
+				return n
+			}
+			for first, since := held(), time.Now(); o.Evict.By != "" && held() == first && time.Since(since) < 10*time.Second; {
+				time.Sleep(10 * time.Millisecond) // heartbeats ask for room
+			}
 			fmt.Fprintln(&rows, name, loss.Params()[0].Shape)
 			return weights.WriteText(&rows, f.Rows(ctx, name))
 		})

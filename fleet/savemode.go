@@ -66,6 +66,11 @@ type SaveOptions struct {
 	// knows. Set it for bases too, so that they are numbered after all models in it.
 	Published string
 
+	// Rows is how SaveBase and SaveDelta store the numbers of rows, in files and in the memory of whoever serves them:
+	// "float16" in half the bytes, with 11 bits of each number and none above 65504, "int8" in a quarter and 4 bytes a
+	// row, as whole numbers in units of a 127th of the row's largest. "" means float32. Dense weights stay float32.
+	Rows string
+
 	// Shrink is how SaveBatch ends the period; the zero value drops nothing.
 	Shrink ShrinkOptions
 
@@ -84,8 +89,8 @@ func (o SaveOptions) as(dir string) *progress.Deed {
 	}
 	s, _ := o.Shrink.of()
 	return &progress.Deed{Name: fmt.Sprintf("%v %q", o.Mode, o.Name), What: fmt.Sprintf("directory %s, "+
-		"BaseThreshold %v, DeltaThreshold %v, DeltaKeepDays %d, Shrink %+v", dir, o.BaseThreshold, o.DeltaThreshold,
-		o.DeltaKeepDays, s)}
+		"BaseThreshold %v, DeltaThreshold %v, DeltaKeepDays %d, Rows %q, Shrink %+v", dir, o.BaseThreshold,
+		o.DeltaThreshold, o.DeltaKeepDays, o.Rows, s)}
 }
 
 // ErrNoBase reports that a delta has no base to follow: no base was saved, other weights were loaded since, or the last
@@ -146,7 +151,7 @@ func (o SaveOptions) save(ctx context.Context, dir string, b backend.Trainer, as
 		shrink, _ := o.Shrink.of()
 		return stats.Saved{}, b.SaveBatch(ctx, dir, shrink, as)
 	}
-	s, err := inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), as, b)
+	s, err := inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), o.Rows, as, b)
 	return stats.Saved(s), err
 }
 
@@ -218,6 +223,8 @@ func (o SaveOptions) check(j *job) error {
 	case o.Mode != SaveDelta && o.DeltaThreshold != 0:
 		return fmt.Errorf("%v follows no model: leave out DeltaThreshold (%v), which is for SaveDelta alone", o.Mode,
 			o.DeltaThreshold)
+	case !serves && o.Rows != "":
+		return fmt.Errorf("%v saves everything as it is: leave out Rows (%q)", o.Mode, o.Rows)
 	case !serves && o.Published != "":
 		return fmt.Errorf("%v follows no model: leave out Published", o.Mode)
 	case o.Mode != SaveBatch && o.Shrink != ShrinkOptions{}:

@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/narrow"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -25,16 +26,20 @@ type Saved struct {
 
 // SaveServing writes the rows of m that serving needs into a directory of this machine, as a model or as a delta of the
 // one before. If it fails, the directory keeps its content, as with Save. published is the directory of earlier models,
-// by which it checks that a delta follows the newest of them; empty if it is not known.
+// by which it checks that a delta follows the newest of them; empty if it is not known. rows is the format of rows.
 // What was saved under the name of as is not saved again: the result is that of the first time.
-func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, how table.Serving,
+func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, how table.Serving, rows string,
 	as *progress.Deed, from backend.Trainer) (Saved, error) {
+	format := narrow.Format(rows)
+	if err := format.Check(); err != nil {
+		return Saved{}, err
+	}
 	for _, p := range m.Params() {
 		if p.Embedding {
 			how.Params = append(how.Params, p.Name)
 		}
 	}
-	s := serving{dir: dir, published: published, model: m, delta: how.Delta, as: as}
+	s := serving{dir: dir, published: published, model: m, delta: how.Delta, rows: format, as: as}
 	defer s.abandon()
 	err := s.describe()
 	if err == nil {
@@ -53,6 +58,7 @@ type serving struct {
 	published string
 	model     optimizer.Model
 	delta     bool
+	rows      narrow.Format
 	graph     string // the checksum of the model's graph and signature
 	chain     table.Chain
 	save      *modelfiles.Save
@@ -140,7 +146,7 @@ func (s *serving) writeDelta(ctx context.Context, w backend.Serving) error {
 // weights writes the file of weights.
 func (s *serving) weights(ctx context.Context, w backend.Weights, gone map[string][]uint64) error {
 	return s.save.Write(modelfiles.Weights, func(out io.Writer) error {
-		return writeWeights(ctx, out, s.model.Params(), counted{w, &s.saved.Rows}, gone)
+		return writeWeights(ctx, out, s.model.Params(), counted{w, &s.saved.Rows}, gone, s.rows)
 	})
 }
 

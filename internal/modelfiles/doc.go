@@ -3,8 +3,9 @@
 //
 // A directory holds graph.json and signature.json, which package nn defines; weights.safetensors; and model.json, the
 // record, which names the other files with their sizes and checksums, and has a checksum of itself. A dense parameter
-// is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows dim]; the ids of its rows are
-// a U64 or I64 tensor of the name followed by .ids.
+// is an F32 tensor of its name. An embedding is an F32 tensor of its name, of shape [rows dim], or of F16, or of I8
+// with an F32 number for each row in the name followed by .scale, by which its numbers are multiplied; the ids of its
+// rows are a U64 or I64 tensor of the name followed by .ids.
 //
 // A [Save] writes each file under a temporary name beside its own. model.json is written last, and has the temporary
 // names too, under which files are found until they are renamed. So a reader finds the old model or the new one, at

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/narrow"
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
@@ -113,6 +114,10 @@ func (f *Files) Gone(name string) ([]uint64, error) {
 	return nil, nil
 }
 
+// ScaleSuffix is appended to the embedding's name in the name of the tensor that has a number for each row of I8, by
+// which its numbers are multiplied.
+const ScaleSuffix = ".scale"
+
 // GoneSuffix is appended to the embedding's name in the name of the tensor that Gone reads.
 const GoneSuffix = ".gone"
 
@@ -147,6 +152,7 @@ func (f *Files) embedding(name string) ([]weightFile, error) {
 // check returns an error if the tensors of an embedding do not fit together.
 func (w weightFile) check(name string) error {
 	rows, _ := w.Tensor(name)
+	_, known := w.format(name)
 	ids, ok := w.Tensor(name + ".ids")
 	if !ok {
 		return fmt.Errorf("%s: the ids of its rows are missing: tensor %s.ids", w.name, name)
@@ -154,8 +160,9 @@ func (w weightFile) check(name string) error {
 	switch n, numbers := ids.Elements(), rows.Elements(); {
 	case ids.DType != safetensors.U64 && ids.DType != safetensors.I64:
 		return fmt.Errorf("%s: tensor %s.ids holds %s, not U64 or I64", w.name, name, ids.DType)
-	case rows.DType != safetensors.F32:
-		return fmt.Errorf("%s: tensor %s holds %s, not F32", w.name, name, rows.DType)
+	case !known:
+		return fmt.Errorf("%s: tensor %s holds %s, not F32, F16, or I8 with F32 scales in %s", w.name, name,
+			rows.DType, name+ScaleSuffix)
 	case n == 0 && numbers == 0:
 		return nil
 	case n == 0 || numbers%n != 0 || len(rows.Shape) > 1 && rows.Shape[0] != n:
@@ -175,12 +182,13 @@ func (w weightFile) rows(name string, do func(ids []uint64, w []float32) error) 
 	dim := all.Elements() / n
 	page := min(n, max(1, rowsBytes/(8+4*dim)))
 	ids, rows := make([]uint64, page), make([]float32, page*dim)
+	as, _ := w.format(name)
 	for at := 0; at < n; at += page {
 		ids, rows = ids[:min(page, n-at)], rows[:min(page, n-at)*dim]
 		if err := w.ids(info, ids, at); err != nil {
 			return err
 		}
-		if err := safetensors.ReadAt(w.File, name, rows, at*dim); err != nil {
+		if err := w.numbers(all, as, rows, at, dim); err != nil {
 			return err
 		}
 		if err := do(ids, rows); err != nil {
@@ -188,6 +196,50 @@ func (w weightFile) rows(name string, do func(ids []uint64, w []float32) error) 
 		}
 	}
 	return nil
+}
+
+// numbers reads rows from number at on, which are stored in some format.
+func (w weightFile) numbers(t safetensors.Info, as narrow.Format, rows []float32, at, dim int) error {
+	if as == narrow.Float32 {
+		return safetensors.ReadAt(w.File, t.Name, rows, at*dim)
+	}
+	size := t.DType.Size()
+	bytes, scales := make([]byte, len(rows)*size), make([]float32, len(rows)/dim)
+	_, err := w.Section(t).ReadAt(bytes, int64(at*dim*size))
+	if err == nil && as == narrow.Int8 {
+		err = safetensors.ReadAt(w.File, t.Name+ScaleSuffix, scales, at)
+	}
+	if err == nil {
+		its := narrow.Decoded(as, dim, nil, bytes, scales)
+		its.All(rows)
+	}
+	return err
+}
+
+// format returns how an embedding's rows are stored; known is false for tensors that are none.
+func (w weightFile) format(name string) (as narrow.Format, known bool) {
+	rows, _ := w.Tensor(name)
+	scales, has := w.Tensor(name + ScaleSuffix)
+	switch rows.DType {
+	case safetensors.F32:
+		return narrow.Float32, true
+	case safetensors.F16:
+		return narrow.Float16, true
+	case safetensors.I8:
+		ids, _ := w.Tensor(name + ".ids")
+		return narrow.Int8, has && scales.DType == safetensors.F32 && scales.Elements() == ids.Elements()
+	}
+	return "", false
+}
+
+// Format returns how the rows of an embedding are stored, in the first file that has them.
+func (f *Files) Format(name string) (narrow.Format, error) {
+	with, err := f.embedding(name)
+	if err != nil {
+		return "", err
+	}
+	as, _ := with[0].format(name)
+	return as, nil
 }
 
 // ids reads ids from number at on.

@@ -28,10 +28,10 @@ func (t *Table) Fold(few int) bool {
 		return false
 	}
 	if n := k.small(); n > 1 && k.folded == 0 {
-		t.now.CompareAndSwap(k, k.joined(n, t.dim)) // fails if another goroutine has folded
+		t.now.CompareAndSwap(k, k.joined(n, t.shape)) // fails if another goroutine has folded
 		return true
 	}
-	t.now.CompareAndSwap(k, k.foldedOn(t.dim))
+	t.now.CompareAndSwap(k, k.foldedOn(t.shape))
 	return true
 }
 
@@ -48,10 +48,10 @@ func (k *kept) small() int {
 }
 
 // joined returns k with its n oldest layers joined.
-func (k *kept) joined(n, dim int) *kept {
+func (k *kept) joined(n int, s shape) *kept {
 	one := k.layers[0]
 	for _, l := range k.layers[1:n] {
-		one = l.over(one, dim)
+		one = l.over(one, s)
 	}
 	next := *k
 	next.layers = slices.Concat([]*layer{one}, k.layers[n:])
@@ -59,16 +59,16 @@ func (k *kept) joined(n, dim int) *kept {
 }
 
 // foldedOn returns k with the oldest layer merged into one more page. It drops the layer when all pages have it.
-func (k *kept) foldedOn(dim int) *kept {
+func (k *kept) foldedOn(s shape) *kept {
 	next, oldest := *k, k.layers[0]
 	for next.folded < len(k.pages) {
 		i := next.folded
-		p := k.changed(k.pages[i], oldest, i, dim)
+		p := k.changed(k.pages[i], oldest, i, s)
 		if same(p, k.pages[i]) {
 			next.folded++
 			continue
 		}
-		next.replace(i, p, dim)
+		next.replace(i, p)
 		break
 	}
 	if next.folded == len(next.pages) {
@@ -85,15 +85,15 @@ func same(a, b page) bool {
 
 // replace replaces a page by one of the rows of p; by none if p is empty, unless it is the only page; by several if p
 // has more rows than a page.
-func (k *kept) replace(i int, p page, dim int) {
+func (k *kept) replace(i int, p page) {
 	n := len(p.ids)
 	parts := (n + pageRows - 1) / pageRows
 	var pages []page
 	var firsts []uint64
 	for at := range parts {
-		some := p.part(n*at/parts, n*(at+1)/parts, dim)
+		some := p.part(n*at/parts, n*(at+1)/parts)
 		if parts > 1 { // so that each part can be freed alone
-			some = page{slices.Clone(some.ids), slices.Clone(some.rows)}
+			some = page{slices.Clone(some.ids), some.rows.Clone()}
 		}
 		pages, firsts = append(pages, some), append(firsts, some.ids[0])
 	}

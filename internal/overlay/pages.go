@@ -3,27 +3,35 @@ package overlay
 import (
 	"cmp"
 	"slices"
+
+	"github.com/gofleet/gofleet/internal/narrow"
 )
 
 // pageRows is how many rows a page has when it is read, and the most rows of a folded page. Tests change it.
 var pageRows = 1 << 16
 
-// page holds rows: ids ascending, and dim numbers for each.
+// page holds rows by ascending id.
 type page struct {
 	ids  []uint64
-	rows []float32
+	rows narrow.Rows
 }
 
-func newPage(n, dim int) page { return page{make([]uint64, 0, n), make([]float32, 0, n*dim)} }
-
-// row returns the i-th row.
-func (p page) row(i, dim int) []float32 { return p.rows[i*dim : (i+1)*dim] }
+func newPage(n int, s shape) page { return page{make([]uint64, 0, n), narrow.New(s.as, s.dim, n)} }
 
 // part returns the rows [lo, hi).
-func (p page) part(lo, hi, dim int) page { return page{p.ids[lo:hi], p.rows[lo*dim : hi*dim]} }
+func (p page) part(lo, hi int) page { return page{p.ids[lo:hi], p.rows.Slice(lo, hi)} }
 
 // add appends rows of another page.
-func (p *page) add(o page) { p.ids, p.rows = append(p.ids, o.ids...), append(p.rows, o.rows...) }
+func (p *page) add(o page) {
+	p.ids = append(p.ids, o.ids...)
+	p.rows.Join(o.rows)
+}
+
+// shape is that of all rows of a table: how many numbers they have, and how these are stored.
+type shape struct {
+	dim int
+	as  narrow.Format
+}
 
 // layer holds the changes of one or several deltas.
 type layer struct {
@@ -43,10 +51,10 @@ func newLayer(p page, gone []uint64) *layer {
 func (l *layer) size() int { return len(l.ids) + len(l.gone) }
 
 // between returns the layer's changes of ids from lo on, and below hi if bound.
-func (l *layer) between(lo, hi uint64, bound bool, dim int) (p page, gone []uint64) {
+func (l *layer) between(lo, hi uint64, bound bool) (p page, gone []uint64) {
 	from, to := span(l.ids, lo, hi, bound)
 	first, last := span(l.gone, lo, hi, bound)
-	return l.part(from, to, dim), l.gone[first:last]
+	return l.part(from, to), l.gone[first:last]
 }
 
 func span(ids []uint64, lo, hi uint64, bound bool) (from, to int) {
@@ -58,23 +66,23 @@ func span(ids []uint64, lo, hi uint64, bound bool) (from, to int) {
 }
 
 // over returns the layer under with l's changes applied.
-func (l *layer) over(under *layer, dim int) *layer {
+func (l *layer) over(under *layer, s shape) *layer {
 	gone := slices.Concat(under.gone, l.gone)
 	slices.Sort(gone)
-	return newLayer(under.with(l.page, l.gone, dim), slices.Compact(gone))
+	return newLayer(under.with(l.page, l.gone, s), slices.Compact(gone))
 }
 
 // with returns p with the rows over in place of its own, and without the rows gone. A row that is in both is kept.
-func (p page) with(over page, gone []uint64, dim int) page {
+func (p page) with(over page, gone []uint64, s shape) page {
 	n := len(p.ids)
 	eachChange(p.ids, over.ids, gone, func(_, _, had, has int) { n += has - had })
-	m, next := newPage(n, dim), 0
+	m, next := newPage(n, s), 0
 	eachChange(p.ids, over.ids, gone, func(at, of, had, has int) {
-		m.add(p.part(next, at, dim))
-		m.add(over.part(of, of+has, dim))
+		m.add(p.part(next, at))
+		m.add(over.part(of, of+has))
 		next = at + had
 	})
-	m.add(p.part(next, len(p.ids), dim))
+	m.add(p.part(next, len(p.ids)))
 	return m
 }
 

@@ -6,21 +6,25 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gofleet/gofleet/internal/narrow"
 )
 
 // Rows calls do with ids and their rows until all were passed or do fails; it returns do's error.
 // [modelfiles.Files.Rows] does this for an embedding.
 type Rows func(do func(ids []uint64, w []float32) error) error
 
-// Read returns a table of n rows, which may come in any order. An id that comes twice is an error.
-func Read(dim, n int, rows Rows) (*Table, error) {
-	pages, err := read(dim, n, pageRows, rows)
+// Read returns a table of n rows, which may come in any order, stored as a format says. An id that comes twice is an
+// error.
+func Read(dim, n int, as narrow.Format, rows Rows) (*Table, error) {
+	s := shape{dim, as}
+	pages, err := read(s, n, pageRows, rows)
 	if err != nil {
 		return nil, err
 	}
-	t := newTable(dim, &kept{pages: pages})
+	t := newTable(s, &kept{pages: pages})
 	if !ascend(pages) {
-		if err := sortRows(pages, pageRows, dim); err != nil {
+		if err := sortRows(pages, pageRows); err != nil {
 			return nil, err
 		}
 	}
@@ -38,14 +42,14 @@ func (t *Table) With(n int, rows Rows, gone []uint64) (*Table, error) {
 	if !slices.IsSorted(gone) {
 		return nil, errors.New("the ids of rows that are gone do not ascend")
 	}
-	pages, err := read(t.dim, n, math.MaxInt, rows)
+	pages, err := read(t.shape, n, math.MaxInt, rows)
 	if err == nil && !ascend(pages) {
-		err = sortRows(pages, math.MaxInt, t.dim)
+		err = sortRows(pages, math.MaxInt)
 	}
 	if err != nil {
 		return nil, err
 	}
-	next := newTable(t.dim, t.now.Load())
+	next := newTable(t.shape, t.now.Load())
 	if l := newLayer(pages[0], gone); l.size() > 0 {
 		next.now.Store(next.now.Load().under(l))
 	}
@@ -55,21 +59,25 @@ func (t *Table) With(n int, rows Rows, gone []uint64) (*Table, error) {
 }
 
 // read returns pages of perPage rows, at least one page, in the order in which rows come.
-func read(dim, n, perPage int, rows Rows) (pages []page, err error) {
-	pages = []page{newPage(min(n, perPage), dim)}
+func read(s shape, n, perPage int, rows Rows) (pages []page, err error) {
+	pages = []page{newPage(min(n, perPage), s)}
 	err = rows(func(ids []uint64, w []float32) error {
-		if len(w) != len(ids)*dim {
-			return fmt.Errorf("its rows have %d numbers, the graph's %d", len(w)/max(1, len(ids)), dim)
+		if len(w) != len(ids)*s.dim {
+			return fmt.Errorf("its rows have %d numbers, the graph's %d", len(w)/max(1, len(ids)), s.dim)
 		}
-		for all := (page{ids, w}); len(all.ids) > 0; {
+		if err := s.as.Fits(w); err != nil { // of a delta in another format
+			return err
+		}
+		for len(ids) > 0 {
 			last := &pages[len(pages)-1]
 			if len(last.ids) == perPage {
-				pages = append(pages, newPage(min(max(n-len(pages)*perPage, 1), perPage), dim))
+				pages = append(pages, newPage(min(max(n-len(pages)*perPage, 1), perPage), s))
 				last = &pages[len(pages)-1]
 			}
-			some := min(len(all.ids), perPage-len(last.ids))
-			last.add(all.part(0, some, dim))
-			all = all.part(some, len(all.ids), dim)
+			some := min(len(ids), perPage-len(last.ids))
+			last.ids = append(last.ids, ids[:some]...)
+			last.rows.Append(w[:some*s.dim])
+			ids, w = ids[some:], w[some*s.dim:]
 		}
 		return nil
 	})
@@ -91,16 +99,17 @@ func ascend(pages []page) bool {
 }
 
 // sortRows sorts rows in place. An id that comes twice is an error, since it is not clear which row counts.
-func sortRows(pages []page, perPage, dim int) error {
+func sortRows(pages []page, perPage int) error {
 	n := 0
 	for _, p := range pages {
 		n += len(p.ids)
 	}
-	at := func(i int) (*uint64, []float32) {
-		p := pages[i/perPage]
-		return &p.ids[i%perPage], p.row(i%perPage, dim)
+	idOf := func(i int) uint64 { return pages[i/perPage].ids[i%perPage] }
+	set := func(i int, o page, j int) {
+		p := &pages[i/perPage]
+		p.ids[i%perPage] = o.ids[j]
+		p.rows.Set(i%perPage, o.rows, j)
 	}
-	idOf := func(i int) uint64 { id, _ := at(i); return *id }
 	order := make([]int, n) // the row for each place
 	for i := range order {
 		order[i] = i
@@ -111,23 +120,17 @@ func sortRows(pages []page, perPage, dim int) error {
 			return fmt.Errorf("the row of id %d comes twice: remove one", id)
 		}
 	}
-	held := make([]float32, dim)
 	for first := range order { // each cycle of the permutation
-		id, row := at(first)
-		heldID := *id
-		copy(held, row)
+		of := pages[first/perPage].part(first%perPage, first%perPage+1)
+		held := page{slices.Clone(of.ids), of.rows.Clone()}
 		for i := first; order[i] >= 0; {
 			from := order[i]
 			order[i] = -1
-			to, w := at(i)
 			if from == first {
-				*to = heldID
-				copy(w, held)
+				set(i, held, 0)
 				break
 			}
-			id, row := at(from)
-			*to = *id
-			copy(w, row)
+			set(i, pages[from/perPage], from%perPage)
 			i = from
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // Table holds the rows of an embedding. Its rows never change, and any number of goroutines may read them.
 type Table struct {
-	dim int
+	shape
 	now atomic.Pointer[kept]
 }
 
@@ -25,8 +25,8 @@ type kept struct {
 	folded int
 }
 
-func newTable(dim int, k *kept) *Table {
-	t := &Table{dim: dim}
+func newTable(s shape, k *kept) *Table {
+	t := &Table{shape: s}
 	t.now.Store(k)
 	return t
 }
@@ -64,16 +64,15 @@ func (t *Table) Rows(w []float32, ids []uint64, absent func(i int)) {
 		some := ids[from:min(from+64, len(ids))]
 		known := k.known(some)
 		for i, id := range some {
-			row, found := []float32(nil), false
+			at, found, has := from+i, false, false
+			row := w[at*t.dim : (at+1)*t.dim]
 			if known&(1<<i) != 0 {
-				row, found = k.changedRow(id, t.dim)
+				has, found = k.changedRow(row, id)
 			}
 			if !found {
-				row = k.row(id, t.dim)
+				has = k.row(row, id)
 			}
-			if at := from + i; row != nil {
-				copy(w[at*t.dim:(at+1)*t.dim], row)
-			} else {
+			if !has {
 				absent(at)
 			}
 		}
@@ -94,17 +93,18 @@ func (k *kept) known(ids []uint64) (bits uint64) {
 	return bits
 }
 
-// row returns the row of an id in its page, nil if there is none.
-func (k *kept) row(id uint64, dim int) []float32 {
-	p := k.pages[k.pageOf(id)]
-	if at, ok := search(p.ids, id); ok {
-		return p.row(at, dim)
+// row copies the row of an id in its page to w, and reports whether there is one.
+func (k *kept) row(w []float32, id uint64) bool {
+	p := &k.pages[k.pageOf(id)]
+	at, has := search(p.ids, id)
+	if has {
+		p.rows.Copy(w, at)
 	}
-	return nil
+	return has
 }
 
-// changedRow returns the row of an id in the newest layer that contains it, nil if it is dropped there.
-func (k *kept) changedRow(id uint64, dim int) (row []float32, known bool) {
+// changedRow copies the row of an id in the newest layer that contains it to w; has is false if it is dropped there.
+func (k *kept) changedRow(w []float32, id uint64) (has, known bool) {
 	h := mixed(id)
 	for i := len(k.layers) - 1; i >= 0; i-- {
 		l := k.layers[i]
@@ -112,13 +112,14 @@ func (k *kept) changedRow(id uint64, dim int) (row []float32, known bool) {
 			continue
 		}
 		if at, ok := search(l.ids, id); ok {
-			return l.row(at, dim), true
+			l.rows.Copy(w, at)
+			return true, true
 		}
 		if contains(l.gone, id) {
-			return nil, true
+			return false, true
 		}
 	}
-	return nil, false
+	return false, false
 }
 
 // under returns k with the layer l over all others.
@@ -158,23 +159,25 @@ const rowsAtOnce = 4096
 // EachRow calls do with all ids and their rows, by ascending id and 4096 at a time, until do fails; it returns do's
 // error. The slices are valid until do returns.
 func (t *Table) EachRow(do func(ids []uint64, w []float32) error) error {
-	k, some := t.now.Load(), newPage(rowsAtOnce, t.dim)
+	k, ids, w := t.now.Load(), make([]uint64, 0, rowsAtOnce), make([]float32, rowsAtOnce*t.dim)
 	flush := func() error {
-		if len(some.ids) == 0 {
+		if len(ids) == 0 {
 			return nil
 		}
-		err := do(some.ids, some.rows)
-		some.ids, some.rows = some.ids[:0], some.rows[:0]
+		err := do(ids, w[:len(ids)*t.dim])
+		ids = ids[:0]
 		return err
 	}
 	for i, p := range k.pages {
 		for _, l := range k.layers {
-			p = k.changed(p, l, i, t.dim)
+			p = k.changed(p, l, i, t.shape)
 		}
 		for from := 0; from < len(p.ids); {
-			to := min(len(p.ids), from+rowsAtOnce-len(some.ids))
-			some.add(p.part(from, to, t.dim))
-			if from = to; len(some.ids) == rowsAtOnce {
+			to := min(len(p.ids), from+rowsAtOnce-len(ids))
+			some := p.part(from, to)
+			some.rows.All(w[len(ids)*t.dim:])
+			ids = append(ids, some.ids...)
+			if from = to; len(ids) == rowsAtOnce {
 				if err := flush(); err != nil {
 					return err
 				}
@@ -185,13 +188,13 @@ func (t *Table) EachRow(do func(ids []uint64, w []float32) error) error {
 }
 
 // changed returns p, page i, with a layer's changes of its ids.
-func (k *kept) changed(p page, l *layer, i, dim int) page {
+func (k *kept) changed(p page, l *layer, i int, s shape) page {
 	lo, hi, bound := k.bounds(i)
-	over, gone := l.between(lo, hi, bound, dim)
+	over, gone := l.between(lo, hi, bound)
 	if len(over.ids)+len(gone) == 0 {
 		return p
 	}
-	return p.with(over, gone, dim)
+	return p.with(over, gone, s)
 }
 
 // String describes the table by its number of rows and a checksum of ids and values. Tables with the same rows have the

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/internal/narrow"
 )
 
 // few rows a page, so that small tables have many.
@@ -44,17 +45,24 @@ func (p plain) rows(r *rand.Rand, ascending bool) Rows {
 	}
 }
 
+// alike reports whether numbers are the same, but for a unit in the last place of the scale of 8 bits.
+func (s shape) alike(got, want []float32) bool {
+	return slices.EqualFunc(got, want, func(a, b float32) bool {
+		return a == b || s.as == narrow.Int8 && math.Abs(float64(a-b)) < 2e-7*math.Abs(float64(b))
+	})
+}
+
 // compare says how a table differs from the map, by ids that either has, all rows in order, and the checksum.
 func (p plain) compare(r *rand.Rand, t *Table, ids []uint64) error {
 	w, all := make([]float32, t.dim), []uint64{}
 	for _, id := range ids {
-		if has := t.Row(w, id); has != (p[id] != nil) || has && !slices.Equal(w, p[id]) {
+		if has := t.Row(w, id); has != (p[id] != nil) || has && !t.alike(w, p[id]) {
 			return fmt.Errorf("row %d: %v, %t, want %v", id, w, has, p[id])
 		}
 	}
 	err := t.EachRow(func(ids []uint64, w []float32) error {
 		for i, id := range ids {
-			if !slices.Equal(w[i*t.dim:(i+1)*t.dim], p[id]) {
+			if !t.alike(w[i*t.dim:(i+1)*t.dim], p[id]) {
 				return fmt.Errorf("of all rows %d: %v, want %v", id, w[i*t.dim:(i+1)*t.dim], p[id])
 			}
 		}
@@ -64,7 +72,7 @@ func (p plain) compare(r *rand.Rand, t *Table, ids []uint64) error {
 	if want := slices.Sorted(maps.Keys(p)); err == nil && !slices.Equal(all, want) {
 		err = fmt.Errorf("ids %v, want %v", all, want)
 	}
-	if fresh, unread := Read(t.dim, len(p), p.rows(r, true)); err == nil && (unread != nil || fresh.String() != t.String()) {
+	if fresh, unread := Read(t.dim, len(p), t.as, p.rows(r, true)); err == nil && (unread != nil || fresh.String() != t.String()) {
 		err = fmt.Errorf("%v, read anew %v, %w", t, fresh, unread)
 	}
 	return err
@@ -76,13 +84,23 @@ type tested struct {
 	same plain
 }
 
-// TestTablesDrawn draws tables, deltas and folding in any order: each table has the rows of its map, and so have tables before it that somebody holds.
+// numbers are two that a format stores as they are.
+func numbers(r *rand.Rand, as narrow.Format, n int) []float32 {
+	if as == narrow.Float32 {
+		return []float32{r.Float32(), float32(n)}
+	}
+	unit := float32(math.Ldexp(1, r.IntN(12)-9))
+	return []float32{unit * float32(127-254*r.IntN(2)), unit * float32(r.IntN(255)-127)}
+}
+
+// TestTablesDrawn draws tables, in each format, deltas and folding in any order: each table has the rows of its map, and so have tables before it that somebody holds.
 func TestTablesDrawn(t *testing.T) {
 	for seed := range uint64(law.Share(300)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 5))
 			smallPages(t, 1+r.IntN(20))
 			const dim = 2
+			as := []narrow.Format{narrow.Float32, narrow.Float16, narrow.Int8}[seed%3]
 			ids := []uint64{0, 1, math.MaxUint64, math.MaxUint64 - 1}
 			for range r.IntN(200) {
 				ids = append(ids, []uint64{r.Uint64(), r.Uint64N(300)}[r.IntN(2)])
@@ -91,13 +109,13 @@ func TestTablesDrawn(t *testing.T) {
 				p := plain{}
 				for _, id := range ids {
 					if r.Float64() < share {
-						p[id] = []float32{r.Float32(), float32(len(p))}
+						p[id] = numbers(r, as, len(p))
 					}
 				}
 				return p
 			}
 			base := draw(r.Float64())
-			first, err := Read(dim, len(base), base.rows(r, r.IntN(2) == 0))
+			first, err := Read(dim, len(base), as, base.rows(r, r.IntN(2) == 0))
 			law.Check(t, err)
 			all := []tested{{first, base}}
 			for range 60 {
@@ -149,7 +167,7 @@ func TestReadersBesideAFold(t *testing.T) {
 		ids[i] = mixed(uint64(i))
 	}
 	slices.Sort(ids)
-	table, err := Read(1, n, rowsOf(ids, 1, 0))
+	table, err := Read(1, n, narrow.Float32, rowsOf(ids, 1, 0))
 	law.Check(t, err)
 	var all sync.WaitGroup
 	for d := range deltas {
@@ -185,7 +203,7 @@ func hashed(tb testing.TB, n, dim int) (*Table, []uint64) {
 	}
 	slices.Sort(ids)
 	ids = slices.Compact(ids)
-	t, err := Read(dim, len(ids), rowsOf(ids, dim, 1))
+	t, err := Read(dim, len(ids), narrow.Float32, rowsOf(ids, dim, 1))
 	law.Check(tb, err)
 	return t, ids
 }
@@ -281,11 +299,11 @@ func TestWhatIsRefused(t *testing.T) {
 		"id 2 comes twice":              rowsOf([]uint64{1, 2, 2}, 3, 1),
 		"id 5 comes twice":              rowsOf([]uint64{5, 2, 5}, 3, 1),
 	} {
-		if _, err := Read(3, 3, rows); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(3, 3, narrow.Float32, rows); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	none, err := Read(3, 0, rowsOf(nil, 3, 0))
+	none, err := Read(3, 0, narrow.Float32, rowsOf(nil, 3, 0))
 	law.Check(t, err)
 	if _, err := none.With(0, rowsOf(nil, 3, 0), []uint64{2, 1}); err == nil {
 		t.Error("gone ids that do not ascend")

@@ -121,7 +121,11 @@ func load(dir string) (*Model, error) {
 	}
 	m := &Model{saved: graph}
 	if err := m.read(f, func(p *optimizer.Param, n int) (*overlay.Table, error) {
-		return overlay.Read(p.Dim(), n, rowsFrom(f, p))
+		as, err := f.Format(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		return overlay.Read(p.Dim(), n, as, rowsFrom(f, p))
 	}); err != nil {
 		return nil, fmt.Errorf("serve: loading %s: graph.json: %w", dir, err)
 	}

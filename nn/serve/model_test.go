@@ -160,7 +160,7 @@ func readTable(t *testing.T, p *optimizer.Param, rows safetensors.Tensor, ids []
 	if err != nil {
 		return nil, err
 	}
-	return overlay.Read(p.Dim(), n, rowsFrom(f, p))
+	return overlay.Read(p.Dim(), n, "", rowsFrom(f, p))
 }
 
 // TestModelsSayWhatTheyAreFed: a saved model has its feeds and outputs, the format that training read, and a version of its own.
