@@ -3,15 +3,20 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"gorgonia.org/tensor"
+
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -115,5 +120,68 @@ func makeRoom(t *testing.T, s strategy.Strategy, servers, workers int, dies bool
 	}))
 	if all := uint64(steps * workers * fresh); dropped < 100 || away > all/20 {
 		t.Errorf("%d rows were dropped, and %d of %d ids turned away", dropped, away, all)
+	}
+}
+
+// TestWhatMadeRoomIsServedNoMore: a base with its deltas has the rows that the table has, though rows were dropped in between.
+func TestWhatMadeRoomIsServedNoMore(t *testing.T) {
+	t.Parallel()
+	for _, servers := range []int{0, 1} {
+		dirs := t.TempDir()
+		synctest.Test(t, func(t *testing.T) {
+			cluster, _ := quiet(servers, 1)
+			trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+				g := nn.NewGraph(1)
+				o := nn.EmbeddingOptions{Name: "rows", Dim: 1, MaxBytes: 40_000, Evict: optimizer.Evict{By: optimizer.EvictUnused}}
+				out := nn.Embedding(g.IDs("id", 1), o).Named("out")
+				return trial.PlayGraph(ctx, f, nn.Mean(out), optimizer.SGD{LR: 1}, strategy.Async(), func(exe *nn.Executor) error {
+					deltas, gone, next := []string(nil), false, int64(0)
+					save := fleet.SaveOptions{Mode: fleet.SaveBase, Model: nn.Inference(out)}
+					for day := range 6 {
+						for range 10 {
+							ids := make([]int64, 30)
+							for i := range ids {
+								ids[i], next = next, next+1
+							}
+							if _, err := exe.Train(ctx, map[string]*tensor.Dense{"id": tensor.New(tensor.WithShape(30, 1), tensor.WithBacking(ids))}); err != nil {
+								return err
+							}
+							time.Sleep(time.Second)
+						}
+						dir := fmt.Sprintf("%s/%d", dirs, day)
+						if _, err := f.SaveModel(ctx, dir, save); err != nil {
+							return err
+						}
+						if save.Mode = fleet.SaveDelta; day > 0 {
+							deltas = append(deltas, dir)
+						}
+						m, err := serve.Load(dirs+"/0", deltas...)
+						if err != nil {
+							return err
+						}
+						served, has := map[uint64]float32{}, map[uint64]float32{}
+						for _, p := range m.Graph.Params() {
+							law.Check(t, p.Rows.EachRow(func(ids []uint64, w []float32) error {
+								for i, id := range ids {
+									served[id] = w[i]
+								}
+								return nil
+							}))
+						}
+						for row, err := range f.Rows(ctx, "rows") {
+							law.Check(t, err)
+							has[row.ID] = row.W[0]
+						}
+						if gone = gone || int64(len(has)) < next; !maps.Equal(served, has) {
+							t.Errorf("%d servers, day %d: %d rows are served, the table has %d", servers, day, len(served), len(has))
+						}
+					}
+					if !gone {
+						t.Error("no row was dropped")
+					}
+					return nil
+				})
+			}))
+		})
 	}
 }
