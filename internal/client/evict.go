@@ -21,7 +21,7 @@ func (c *Client) evict() {
 		if err := c.makeRoom(c.link.ctx); err != nil && c.link.ctx.Err() == nil {
 			c.link.log.Warn("tables are nearly full, and have dropped no rows", "error", err)
 		}
-		_ = awake.Rest(c.link.ctx, 3*max(c.link.strategy.HeartbeatInterval.Std(), time.Millisecond))
+		_ = awake.Rest(c.link.ctx, 2*max(c.link.strategy.HeartbeatInterval.Std(), time.Millisecond))
 	})
 }
 

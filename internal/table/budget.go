@@ -130,9 +130,9 @@ func (s *Store) LogTo(log *slog.Logger) {
 	}
 }
 
-// nearly logs once that a table is nearly full.
+// nearly logs once that a table is nearly full, unless it makes room then.
 func (f *filling) nearly(t *Sparse) {
-	if f.log != nil && !f.near.Swap(true) {
+	if f.log != nil && t.param.Evict.By == "" && !f.near.Swap(true) {
 		f.log.Warn("an embedding has taken 80 % of its MaxBytes: when it is full, ids without a row are turned away",
 			"table", t.param.Name, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
 	}
@@ -149,10 +149,12 @@ func (f *filling) stops(t *Sparse) {
 
 // full logs the number of ids that were turned away: at the first, and each time it has grown tenfold.
 func (f *filling) full(t *Sparse, now uint64) {
+	do := "raise its MaxBytes, or drop rows by Evict or Shrink"
+	if t.param.Evict.By != "" {
+		do = "it fills faster than it makes room: raise its MaxBytes"
+	}
 	if told := f.told.Load(); f.log != nil && now >= max(1, 10*told) && f.told.CompareAndSwap(told, now) {
-		f.log.Warn(
-			"an embedding is full: ids without a row are turned away, and learn nothing: raise its MaxBytes, or "+
-				"drop rows by Evict or Shrink",
-			"table", t.param.Name, "turned_away", now, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
+		f.log.Warn("an embedding is full: ids without a row are turned away, and learn nothing: "+do, "table",
+			t.param.Name, "turned_away", now, "rows", t.Len(), "max_bytes", t.param.MaxBytes)
 	}
 }
