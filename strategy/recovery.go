@@ -36,7 +36,7 @@ type Recovery struct {
 	// of which a small part changes between two checkpoints: its time and size are in proportion to that part. Resuming
 	// reads the full checkpoint and all incremental ones since. A checkpoint is kept, beyond Keep, as long as a later
 	// one is based on it. A full checkpoint is saved early when the incremental ones together have half the bytes of
-	// the last full one, after Shrink and LoadModel, and after the job was restarted.
+	// the last full one, after LoadModel, after a Shrink by scores or of many rows, and after the job was restarted.
 	Deltas int `json:"deltas,omitempty"`
 	// Journal makes each server record its updates between checkpoints on a local disk, so that a server that is killed
 	// and restarted continues where it was: no acknowledged update is lost, and the other roles wait for the server.

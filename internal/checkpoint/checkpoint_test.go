@@ -235,7 +235,7 @@ func TestACheckpointOfAnotherVersion(t *testing.T) {
 	found, resume := again.Resume(t.Context(), func(string) error { return nil })
 	again.Prune()
 	for _, err := range []error{load, resume} {
-		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), `format "gofleet-checkpoint" version 2, this build reads "gofleet-checkpoint" version 4`) {
+		if !errors.Is(err, ErrVersion) || !strings.Contains(err.Error(), `format "gofleet-checkpoint" version 2, this build reads "gofleet-checkpoint" version 5`) {
 			t.Errorf("error %v, found %t", err, found)
 		}
 	}

@@ -31,8 +31,9 @@ type tableInfo struct {
 	// Rated says that the rows have shows and clicks. Waiting is how many ids wait for a row.
 	Rated   bool `json:"rated,omitempty"`
 	Waiting int  `json:"waiting,omitempty"`
-	// Forgotten is how many ids that wait in the base have been dropped since.
+	// Forgotten is how many ids that wait in the base have been dropped since, Dropped how many of its rows.
 	Forgotten int `json:"forgotten,omitempty"`
+	Dropped   int `json:"dropped,omitempty"`
 	// Scored says that the rows have delta scores, Served that each has flags for what models for serving have of it.
 	// Gone is how many ids such models have whose rows were dropped.
 	Scored bool `json:"scored,omitempty"`
@@ -58,6 +59,8 @@ func (t tableInfo) waiting() string { return t.Param + ".waiting.ids" }
 
 func (t tableInfo) forgotten() string { return t.Param + ".waiting.forgotten" }
 
+func (t tableInfo) dropped() string { return t.Param + ".dropped" }
+
 func (t tableInfo) gone() string { return t.Param + ".gone" }
 
 // tensors returns the tensors of a part.
@@ -75,8 +78,12 @@ func (c contents) tensors() []safetensors.Tensor {
 
 // tensors returns the tensors of a table. Ids that wait, forgotten ids and gone ids have tensors only if there are any.
 func (t tableInfo) tensors() []safetensors.Tensor {
-	ts := []safetensors.Tensor{{Name: t.ids(), DType: safetensors.U64, Shape: []int{t.Rows}},
-		{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}}}
+	var ts []safetensors.Tensor
+	if t.Dropped > 0 {
+		ts = append(ts, safetensors.Tensor{Name: t.dropped(), DType: safetensors.U64, Shape: []int{t.Dropped}})
+	}
+	ts = append(ts, []safetensors.Tensor{{Name: t.ids(), DType: safetensors.U64, Shape: []int{t.Rows}},
+		{Name: t.rows(), DType: safetensors.F32, Shape: []int{t.Rows, t.Dim + t.State}}}...)
 	ts = append(ts, t.columns(new(table.Columns)).declare(t.Rows)...)
 	if t.Gone > 0 {
 		ts = append(ts, safetensors.Tensor{Name: t.gone(), DType: safetensors.U64, Shape: []int{t.Gone}})

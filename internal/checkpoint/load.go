@@ -229,6 +229,13 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 			t.Param, info.Shape, t.Rows, t.Dim+t.State, ErrDamaged)
 	}
 	to.Clock(t.Clock)
+	if t.Dropped > 0 {
+		ids, err := safetensors.Read[uint64](f, t.dropped())
+		if err != nil {
+			return err
+		}
+		to.Drop(ids)
+	}
 	if err := l.rows(f, t, to); err != nil {
 		return err
 	}

@@ -93,7 +93,7 @@ type Part struct {
 
 const (
 	format  = "gofleet-checkpoint"
-	version = 4
+	version = 5
 )
 
 // Holds records in m the job's params, or only the named ones, and their rules.

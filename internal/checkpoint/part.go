@@ -32,7 +32,7 @@ func (r rowsOf) of(t *table.TableImage) (c table.Changes) {
 	case changedRows:
 		return t.Changes()
 	case othersRows:
-		c.Forgotten = t.Changes().Forgotten
+		c.Forgotten, c.Dropped = t.Changes().Forgotten, t.Changes().Dropped
 	}
 	c.Rows, c.Waiters = t.IDs(), t.Waiters()
 	return c
@@ -86,8 +86,9 @@ func contentsOf(image Image) (c contents, rows []table.Changes) {
 		rows = append(rows, has)
 		c.Tables = append(c.Tables, tableInfo{Param: t.Table.Param().Name, Dim: t.Table.Param().Dim(),
 			State: stateLen(t.Table),
-			Rows:  len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters), Forgotten: len(has.Forgotten),
-			Clock: t.Clock, Scored: t.Table.Rated(), Served: c.Chain != table.Chain{}, Gone: len(t.Gone)})
+			Rows:  len(has.Rows), Rated: t.Table.Rated(), Waiting: len(has.Waiters),
+			Forgotten: len(has.Forgotten), Dropped: len(has.Dropped), Clock: t.Clock, Scored: t.Table.Rated(),
+			Served: c.Chain != table.Chain{}, Gone: len(t.Gone)})
 	}
 	return c, rows
 }
@@ -115,6 +116,11 @@ func writeImage(ctx context.Context, f io.Writer, image Image) (rows int64, err 
 		}
 	}
 	for i, t := range c.Tables {
+		if len(has[i].Dropped) > 0 {
+			if err := safetensors.Put(w, t.dropped(), has[i].Dropped); err != nil {
+				return 0, err
+			}
+		}
 		if err := writeTable(ctx, w, t, image.Tables[i], has[i].Rows); err != nil {
 			return 0, err
 		}

@@ -32,7 +32,7 @@ func TestSavesTakeLittleRoom(t *testing.T) {
 		"SGD":                 {rule: optimizer.SGD{LR: 1}, how: []string{"image", "tracked, whole", "tracked, based"}, part: 0.15},
 		"rated":               {rule: optimizer.SparseAdagrad{}, entry: rated, how: []string{"image"}, part: 0.15},
 		"rated, Adam":         {rule: optimizer.Adam{}, entry: rated, how: []string{"tracked, whole"}, part: 0.15},
-		"counted, half waits": {optimizer.SGD{}, optimizer.Entry{CountFilter: 2}, 2, []string{"image", "tracked, whole"}, 0.15},
+		"counted, half waits": {optimizer.SGD{}, optimizer.Entry{CountFilter: 2}, 2, []string{"image", "tracked, whole"}, 0.2}, // of ids at 24 bytes
 	}) {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range law.Some(t, c.how) {

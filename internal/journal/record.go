@@ -11,7 +11,7 @@ import (
 
 // A record is little-endian:
 //
-//	 0  u32  magic "gfj3", of which the last character is the version of the format
+//	 0  u32  magic "gfj4", of which the last character is the version of the format
 //	 4  u32  kind
 //	 8  u64  number
 //	16  u64  size of the body in bytes
@@ -20,7 +20,7 @@ import (
 //	32  the body
 const headSize = 32
 
-const magic = 0x336a6667 // "gfj3"
+const magic = 0x346a6667 // "gfj4"
 
 // Kind is the type of a record's body. The caller defines kinds, except two: beginKind begins a segment, and markKind
 // has no body; its number is that of a record up to which all were on the disk when it was written.

@@ -294,7 +294,7 @@ func TestAJournalOfAnotherVersion(t *testing.T) {
 	}
 	returned, err := j.empty(t).Return(t.Context())
 	if returned || err == nil || errors.Is(err, ErrNoReturn) || !strings.Contains(err.Error(), "stays, and can't be used") ||
-		!strings.Contains(err.Error(), "format version 1, this build reads version 3") {
+		!strings.Contains(err.Error(), "format version 1, this build reads version 4") {
 		t.Errorf("it has come back (%t), %v", returned, err)
 	}
 	if now, err := os.ReadFile(files[0]); err != nil || !bytes.Equal(now, text) {

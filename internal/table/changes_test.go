@@ -65,8 +65,12 @@ func TestChanges(t *testing.T) {
 	if x.Remade() {
 		t.Error("nothing was dropped")
 	}
-	if _, err := x.Shrink(Shrink{Unseen: 1}); err != nil || !x.Remade() {
-		t.Errorf("rows were dropped, error %v", err)
+	done, err := x.Shrink(Shrink{Unseen: 1})
+	check(t, err)
+	if c := take(); done.Rows == 0 || len(c.Dropped) != done.Rows || x.Remade() || slices.Contains(x.IDs(), c.Dropped[0]) {
+		t.Errorf("%d rows were dropped, and changes are %+v", done.Rows, c)
+	} else if (&TableImage{Table: x, changes: c}).GiveBack(); !slices.Equal(take().Dropped, c.Dropped) {
+		t.Errorf("%v were dropped and given back, and are not there", c.Dropped)
 	}
 	for r := range x.Rows(1) {
 		if r.Seen > 1 {
@@ -200,10 +204,9 @@ func TestChangesBesideAnImage(t *testing.T) {
 	}
 	has("dropped meanwhile", 3, 4)
 	beside = func() {}
-	if !x.Remade() {
-		t.Error("rows were dropped behind the image")
+	if c := take(); x.Remade() || !slices.Equal(c.Rows, []uint64{4}) || len(c.Dropped) != 5 {
+		t.Errorf("rows were dropped behind the image, and changes are %+v", c)
 	}
-	has("at last", 4)
 }
 
 // TestChangesAlone changes all rows beside an image of changes, before they are listed and behind: those that had changed are what they

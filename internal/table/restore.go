@@ -120,6 +120,19 @@ func (f Filler) restoreAll(s *shard, items []item, c *Columns) error {
 	return nil
 }
 
+// Drop removes rows that a file names, if they are there, as changes since the file before it.
+func (f Filler) Drop(ids []uint64) {
+	for _, id := range ids {
+		s, hash := f.Table.shardOf(id)
+		s.Lock()
+		if row, h := s.index.find(&s.arena, hash, id); h != nil && f.owns(id) {
+			h.seen &^= served // what models for serving have of it, the file's Gone says
+			s.drop(&f.Table.kind, row, h)
+		}
+		s.Unlock()
+	}
+}
+
 // Waiter restores what [Sparse.Waiters] returned. It does nothing if the id has a row, or if the table's policy doesn't
 // count (it may have changed since).
 func (f Filler) Waiter(w Waiter) error {

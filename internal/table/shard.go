@@ -20,6 +20,7 @@ type shard struct {
 	old     *oldRows
 	image   *shardImage // nil if there is none
 	gone    []uint64    // dropped rows that a model for serving has
+	dropped []uint64    // rows dropped since changes were last taken
 	_       [64]byte    // keeps two shards' locks off one cache line
 }
 

@@ -67,7 +67,9 @@ func (t *Sparse) Shrink(o Shrink) (Shrunk, error) {
 // shrink drops the rows for which drops returns true; low is whether a row's score has become too low. Calls may run
 // concurrently unless the table is Telling.
 func (t *Sparse) shrink(o Shrink, now uint32, drops func(h *header, low bool) bool) (done Shrunk) {
-	t.remade.Store(true)
+	if o.byScore() || t.sweeps {
+		t.remade.Store(true) // of every row
+	}
 	for i := range t.shards {
 		s := &t.shards[i]
 		for from := uint32(0); ; from += 1 << s.arena.shift {
@@ -101,6 +103,7 @@ func (s *shard) shrink(t *Sparse, o Shrink, from uint32, drops func(h *header, l
 			if done.Rows++; t.telling {
 				t.dropped = append(t.dropped, h.id)
 			}
+			s.lost(t, h.id)
 			s.drop(&t.kind, row, h)
 		}
 	}
@@ -124,12 +127,13 @@ func (o Shrink) old(seen, now uint32) bool {
 func (s *shard) shrinkWaiting(o Shrink, now uint32) (forgotten int) {
 	s.Lock()
 	defer s.Unlock()
-	s.waiting.each(func(_ uint64, w *waiter) bool {
+	s.waiting.each(func(id uint64, w *waiter) bool {
 		if o.Decay != 0 {
 			w.marks.decay(o.Decay)
 		}
 		if o.old(w.seen&^changed, now) {
 			forgotten++
+			s.waiting.forgets(func(yield func(uint64) bool) { yield(id) }, s.mayWait())
 			return true
 		}
 		return false

@@ -75,7 +75,8 @@ func (m *TableImage) listWaiters(s *shard, all bool) bool {
 	})
 	if m.taking {
 		m.changes.Forgotten = append(m.changes.Forgotten, s.waiting.forgotten...)
-		s.waiting.forgotten = nil
+		m.changes.Dropped = append(m.changes.Dropped, s.dropped...)
+		s.waiting.forgotten, s.dropped = nil, nil
 	}
 	return all
 }
