@@ -32,7 +32,8 @@ func tensorsOf(p *optimizer.Param) []string {
 	if !p.Embedding {
 		return []string{p.Name}
 	}
-	t := tableInfo{Param: p.Name, Rated: true, Waiting: 1, Forgotten: 1, Dropped: 1, Scored: true, Served: true, Gone: 1}
+	t := tableInfo{Param: p.Name, Rated: true, Waiting: 1, Forgotten: 1, Dropped: 1, Scored: true, Served: true,
+		Gone: 1}
 	names := []string{p.Name}
 	for _, tensor := range t.tensors() {
 		names = append(names, tensor.Name)
