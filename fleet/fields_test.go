@@ -120,6 +120,8 @@ func TestEveryParamFieldActs(t *testing.T) {
 			}
 		}},
 		"G": {}, // is how it is trained
+		// TestTablesMakeRoom, and TestEvictKeepsTheMostUseful of internal/table
+		"Evict.By": {}, "Evict.Floor": {},
 	}
 	trial.Covers(t, reflect.TypeFor[optimizer.Param](), effects)
 	for name, e := range trial.SomeOf(t, effects) {

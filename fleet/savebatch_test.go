@@ -160,8 +160,9 @@ func TestEverySaveOptionActs(t *testing.T) {
 		"DeltaKeepDays":   {with(base, func(o *fleet.SaveOptions) { o.DeltaKeepDays = 1; o.BaseThreshold = .5 }), 1, true},
 		"Shrink.Decay":    {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Decay: .5}}, 13, false},
 		"Shrink.MinScore": {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{MinScore: 1.5}}, 19, false},
-		"Name":            {with(base, func(o *fleet.SaveOptions) { o.Name = "day" }), 1, true}, // TestModelsAreSavedOnceByName
-		"Shrink.Period":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Name: "day"}, 26, false},   // refused there
+		"Rows":            {with(base, func(o *fleet.SaveOptions) { o.Rows = "int8" }), 1, true}, // TestRowsOfFewerBits
+		"Name":            {with(base, func(o *fleet.SaveOptions) { o.Name = "day" }), 1, true},  // TestModelsAreSavedOnceByName
+		"Shrink.Period":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Name: "day"}, 26, false},    // refused there
 		"Shrink.Unseen":   {fleet.SaveOptions{Mode: fleet.SaveBatch, Shrink: fleet.ShrinkOptions{Unseen: 1}}, 19, false},
 	}
 	trial.Covers(t, reflect.TypeFor[fleet.SaveOptions](), cases)
