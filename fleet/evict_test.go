@@ -148,6 +148,7 @@ func TestWhatMadeRoomIsServedNoMore(t *testing.T) {
 							}
 							time.Sleep(time.Second)
 						}
+						time.Sleep(10 * time.Second) // heartbeats ask for room, and no more rows come
 						dir := fmt.Sprintf("%s/%d", dirs, day)
 						if _, err := f.SaveModel(ctx, dir, save); err != nil {
 							return err
