@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/mistyped"
 	"github.com/gofleet/gofleet/internal/starter"
@@ -73,8 +76,39 @@ func runNew(args []string, con *console) int {
 	for _, why := range p.Left {
 		fmt.Fprintf(con.out, "Left out: %s.\n", why)
 	}
-	fmt.Fprintf(con.out, "\nNext:\n\n%s", nextSteps(dir))
+	said, err := vetted(context.Background(), dir)
+	if err != nil {
+		con.fail(fmt.Errorf("new: %w", err))
+		return exitFailure
+	}
+	fmt.Fprintf(con.out, "%s\n\nNext:\n\n%s", said, nextSteps(dir))
 	return 0
+}
+
+// buildFor is how long a program may take to be built: with all that it imports, the first time.
+const buildFor = 2 * time.Minute
+
+// vetted builds the program in a directory, and says so, or why that is not possible here; the error is one of the
+// program's.
+func vetted(ctx context.Context, dir string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, buildFor)
+	defer cancel()
+	vet := exec.CommandContext(ctx, "go", "vet", ".")
+	vet.Dir, vet.WaitDelay = dir, time.Second
+	text, err := vet.CombinedOutput()
+	said := strings.TrimSpace(string(text))
+	switch {
+	case err == nil:
+		return "It compiles, and go vet finds nothing wrong with it.", nil
+	case ctx.Err() != nil:
+		said = fmt.Sprint("go vet takes longer than ", buildFor)
+	case strings.HasPrefix(said, "#"): // followed by the package that does not compile
+		return "", fmt.Errorf("what was written into %s does not compile, which is fleetrun's mistake: %s", dir, said)
+	case said == "":
+		said = err.Error()
+	}
+	said, _, _ = strings.Cut(said, "\n")
+	return fmt.Sprintf("It is not built yet (%s).", said), nil
 }
 
 // nextSteps are the commands that train the program in a directory, in the module above it or in one of its own.
@@ -85,8 +119,7 @@ func nextSteps(dir string) string {
 	}
 	return "    cd " + dir + "\n" + module +
 		"    go run . -check    # look at the rows and the net before training\n" +
-		"    go run .           # train; README.md says what else there is\n" +
-		"    go run . -linear   # train a linear model of the same fields, to compare with\n"
+		"    go run .           # train, beside a linear model; README.md says what else there is\n"
 }
 
 // inModule reports whether a directory, or one above it, has a go.mod.

@@ -179,7 +179,9 @@
 // rows. Up to eight pairs of fields that predict the label together better than each does alone are crossed. Fields
 // with several values, JSON arrays or texts such as rock|pop, become lists of ids whose rows are pooled. The separator
 // is guessed from most texts of the field, unless --list='tags=|' gives it; --list='title=' means that the field has
-// one value. The command says which fields it leaves out, and why. Existing files are not overwritten.
+// one value. The command says which fields it leaves out, and why, and builds the program, or says why it can't.
+// Training ends with the model's result beside a constant's and a linear model's of the same fields. Existing files are
+// not overwritten.
 //
 // # Checkpoints and models
 //

@@ -163,6 +163,7 @@ package train
 //	order.go     whether a restarted job has the same order of rows, and where a stopped epoch ended
 //	predict.go   outputs for rows, as a file
 //	save.go      the files that a job leaves
+//	linear.go    a linear model of the same rows, which a model has to beat
 //	closing.go   the last lines of a job's output
 //	hooks.go     functions that a job calls
 //	watch.go     hooks that act on evaluations: stop, keep the best, lower the rate

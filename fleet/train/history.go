@@ -103,7 +103,7 @@ func (r *Run) act(ctx context.Context, m *epoch.Made) error {
 	if r.course.leads {
 		label := r.label()
 		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.Pace(e).ofAll(label, r.Fleet.WorkerNum()), label,
-			r.tests.describe(e, ""))
+			r.tests.describe(e, "", nil))
 		r.tests.warnUnmeasured(e)
 		r.tests.warnDead(shares, e)
 	}

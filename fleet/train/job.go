@@ -52,6 +52,12 @@ type Job struct {
 	// depend only on params that the loss trains, or that are Frozen: others are refused.
 	Outputs []*nn.Node
 
+	// Linear is a smaller job on the same rows, such as a linear model of the same feeds in a graph of its own, which
+	// the model has to beat. At the end the leading worker trains it by itself, its Loss by its Rule, with the batch,
+	// epochs and patience that fit the rows; the last lines have its loss and Metrics of the same names on the test
+	// rows, and a warning if its loss is the smaller one. It takes test rows, and at most a million rows, in memory.
+	Linear *Job
+
 	// Hooks are called in their order.
 	Hooks []Hooks
 	// Stdout is the destination of progress and results; nil means os.Stdout.
@@ -92,7 +98,7 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	}
 	if err == nil {
 		err = errors.Join(j.checkMetrics(), j.checkTrained("Metrics", j.Metrics), j.checkTrained("Outputs", j.Outputs),
-			j.modelErr())
+			j.modelErr(), j.checkLinear())
 	}
 	if err != nil {
 		return s, err

@@ -33,11 +33,12 @@ type Run struct {
 	exe      *nn.Executor // for training
 	last     nn.TrainResult
 	curve    curve
-	out      checkpoint.Claims // holds the output directory
-	writing  chan error        // a checkpoint that is written beside training; nil if there is none
-	left     string            // the last lines of output, on what was saved
-	stopping EarlyStopping     // of Options.Patience
-	keeps    *keeper           // of the best model; nil if the job leaves the model of its last step
+	out      checkpoint.Claims  // holds the output directory
+	writing  chan error         // a checkpoint that is written beside training; nil if there is none
+	left     string             // the last lines of output, on what was saved
+	linear   map[string]float64 // values of Job.Linear, by name
+	stopping EarlyStopping      // of Options.Patience
+	keeps    *keeper            // of the best model; nil if the job leaves the model of its last step
 
 	course course
 	ends   ending

@@ -126,6 +126,7 @@ func (r *Run) save(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.besideLinear(ctx)
 	r.left = r.closing(ctx, of != "") + fmt.Sprintf("saved %s%s\n", dir, of)
 	return r.hooks.saved(ctx, r, dir)
 }

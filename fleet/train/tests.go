@@ -68,8 +68,9 @@ func (t *tests) names() []string {
 	return names
 }
 
-// describe is an evaluation as a line of text, with what the constant prediction has if always describes that.
-func (t *tests) describe(e Evaluation, always string) string {
+// describe is an evaluation as a line of text, with what the constant prediction has if always describes that, and
+// what a linear model has.
+func (t *tests) describe(e Evaluation, always string, linear map[string]float64) string {
 	var parts []string
 	told := always != ""
 	for _, name := range t.names()[:2+len(t.job.Metrics)] {
@@ -77,9 +78,16 @@ func (t *tests) describe(e Evaluation, always string) string {
 		if !ok {
 			continue
 		}
-		part := fmt.Sprintf("%s %.4f", name, v)
+		var beside []string
 		if c, known := e.Values[ofConstant+name]; known && told {
-			part, always = fmt.Sprintf("%s (%s%.4f)", part, always, c), ""
+			beside, always = append(beside, fmt.Sprintf("%s%.4f", always, c)), ""
+		}
+		if l, known := linear[name]; known {
+			beside = append(beside, fmt.Sprintf("linear: %.4f", l))
+		}
+		part := fmt.Sprintf("%s %.4f", name, v)
+		if len(beside) > 0 {
+			part += " (" + strings.Join(beside, ", ") + ")"
 		}
 		parts = append(parts, part)
 	}

@@ -36,7 +36,7 @@ func (p *program) readme() string {
 	l.add("")
 	l.add("    go run . -check                     # look at the rows and the net before training")
 	l.add("    go run .                            # train; -h lists the flags")
-	l.add("    go run . -linear                    # train a linear model of the same fields, to compare with")
+	l.add("    go run . -linear                    # train the linear model alone, into output/linear")
 	l.add("    go run . -eval=FILE                 # how right the model is on other rows; -predict=FILE scores " +
 		"rows without labels")
 	l.add("    go run github.com/gofleet/gofleet/fleet/fleetrun --server_num=2 --worker_num=2 . " +
@@ -49,9 +49,9 @@ func (p *program) readme() string {
 		held = ""
 	}
 	l.add("Training ends when the loss of the test rows falls no more (`-patience`), and leaves the best model in "+
-		"`output/model`, beside `output/history.csv` and `output/curves.svg`.%s Its last lines say what a constant "+
-		"prediction has, and `-linear`'s what a linear model has: on a few thousand rows that is sometimes the "+
-		"better one, and so are trees, such as LightGBM's.", held)
+		"`output/model`, beside `output/history.csv` and `output/curves.svg`.%s Its last lines have, beside the "+
+		"result, what a constant prediction and a linear model of the same fields have: on a few thousand rows the "+
+		"linear one is sometimes the better one (`-linear` keeps it), and so are trees, such as LightGBM's.", held)
 	switch {
 	case p.tested != "":
 	case p.rows.when != "":

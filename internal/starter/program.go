@@ -75,13 +75,19 @@ import (
 func main() {
 	o := train.Options{%sOut: "output"} // %s
 	file := flag.String("data", %q, "rows to train on%s")
-%s	linear := flag.Bool("linear", false, "train a linear model of the same fields, into output/linear")
+%s	linear := flag.Bool("linear", false, "train the linear model alone, into output/linear")
 	o.Parse()
 	if *linear {
 		o.Out += "/linear"
 	}
 	files := train.Files{Format: format, Paths: []string{*file}, %s}%s
-	train.Main(&o, func() (train.Job, error) { return job(o, files, *linear), nil })
+	train.Main(&o, func() (train.Job, error) {
+		j := job(o, files, *linear)
+		if !*linear {
+			j.Linear = new(job(o, files, true)) // to compare with
+		}
+		return j, nil
+	})
 }
 `, options, flags, p.data, share, test, held, latest)
 	p.job(&l)
