@@ -148,7 +148,7 @@ func TestProbesWhileRanksMeet(t *testing.T) {
 	}
 }
 
-// TestLogsAsJSON: FLEET_LOG=json makes the default log one of JSON lines, and an unknown format is refused.
+// TestLogsAsJSON: FLEET_LOG=json makes the default log one of JSON lines, debug shows what is logged at that level, and an unknown format is refused.
 func TestLogsAsJSON(t *testing.T) {
 	// Serial: it sets variables of the environment, and the default log.
 	before, stderr := slog.Default(), os.Stderr
@@ -168,8 +168,14 @@ func TestLogsAsJSON(t *testing.T) {
 	if err := json.Unmarshal(said, &line); err != nil || line.Level != "INFO" || !strings.Contains(line.Msg, "trains alone") {
 		t.Errorf("it says %s: %v", said, err)
 	}
+	t.Setenv("FLEET_LOG", "debug")
+	defer slog.SetLogLoggerLevel(slog.LevelInfo)
+	slog.SetDefault(before)
+	if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err != nil || !slog.Default().Enabled(t.Context(), slog.LevelDebug) {
+		t.Errorf("debug is not shown, %v", err)
+	}
 	t.Setenv("FLEET_LOG", "xml")
-	if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err == nil || !strings.Contains(err.Error(), `FLEET_LOG is "xml"; it can be text or json`) {
+	if _, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{}); err == nil || !strings.Contains(err.Error(), `FLEET_LOG is "xml"; it can be text, debug or json`) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -81,7 +81,7 @@ type Options struct {
 	Transport transport.Transport
 	// Placements are the program's own placement policies, which Strategy.Placement can name.
 	Placements []placement.Policy
-	// Logger receives the job's log; nil means [slog.Default], or JSON lines if FLEET_LOG is json.
+	// Logger receives the job's log; nil means [slog.Default], or as FLEET_LOG says.
 	Logger *slog.Logger
 	// Default makes the new fleet the default fleet of the package's functions, as [Init] does.
 	Default bool

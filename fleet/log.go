@@ -14,14 +14,17 @@ import (
 
 var jsonLogs sync.Once
 
-// logger is the program's default logger, or one of JSON lines on stderr with FLEET_LOG=json.
+// logger is the program's default logger, with records of level debug if FLEET_LOG is debug, or one of JSON lines on
+// stderr with FLEET_LOG=json.
 func logger() (*slog.Logger, error) {
 	switch format := os.Getenv("FLEET_LOG"); format {
 	case "", "text":
+	case "debug":
+		slog.SetLogLoggerLevel(slog.LevelDebug)
 	case "json":
 		jsonLogs.Do(func() { slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil))) })
 	default:
-		return nil, fmt.Errorf("fleet: FLEET_LOG is %q; it can be text or json", format)
+		return nil, fmt.Errorf("fleet: FLEET_LOG is %q; it can be text, debug or json", format)
 	}
 	return slog.Default(), nil
 }

@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -41,7 +42,7 @@ func TestStatsOfACluster(t *testing.T) {
 		return rows, waiting, steps
 	}
 	log := new(trial.Log)
-	together := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Logger: log.Logger()}}
+	together := fleettest.Cluster{Servers: 2, Workers: 3, Options: fleet.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}
 	wantRows, wantWaiting, _ := gather(fleettest.Cluster{})
 	rows, waiting, steps := gather(together)
 	for _, name := range []string{"emb", "open"} {

@@ -77,7 +77,7 @@ func (f *Fleet) tellStats() {
 	f.told.Do(func() {
 		s := f.Stats()
 		s.Transport.Failed.Unreachable -= f.early
-		f.log.Info("worker has stopped", "worker", f.id.Index, "stats", s)
+		f.log.Debug("worker has stopped", "worker", f.id.Index, "stats", s)
 	})
 }
 

@@ -27,11 +27,14 @@ type scoring interface {
 // element, over executors and processes: [Node.OfSums] computes the metric of the total. All metrics have sums, except
 // those of the last batches.
 func (e *Executor) Sums(metric *Node) ([]float64, error) {
-	_, t, err := e.tally("Sums", metric)
-	if err != nil {
-		return nil, err
+	return sumsOf(e.tally("Sums", metric))
+}
+
+func sumsOf(metric *Node, t tally, err error) ([]float64, error) {
+	if err == nil {
+		_, err = metric.summed("Sums")
 	}
-	if _, err := metric.summed("Sums"); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	return t.(summed).sums(), nil

@@ -104,7 +104,7 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, sa
 	c.res.count(&c.losses, loss, weight, samples)
 	c.res.Elapsed = l.res.Elapsed
 	now := c.res
-	now.Last, now.crowd = l.res.Last, c
+	now.Last, now.counts, now.crowd = l.res.Last, l.res.counts, c
 	c.report.step(now, loss, weight, samples)
 	return l.notify(ctx, now)
 }

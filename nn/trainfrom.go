@@ -242,6 +242,9 @@ func (r TrainResult) Errors(node *Node) (abs, sqr float64, n int64, err error) {
 	return errorsOf(r.tally("Errors", node))
 }
 
+// Sums is [Executor.Sums] of a metric that was fetched, with the counts of all threads.
+func (r TrainResult) Sums(metric *Node) ([]float64, error) { return sumsOf(r.tally("Sums", metric)) }
+
 func (r TrainResult) tally(method string, n *Node) (*Node, tally, error) {
 	if t := r.counts[n]; t != nil {
 		return n, t, nil

@@ -29,7 +29,10 @@ for (const [size, width, height] of [["phone", 390, 844], ["laptop", 1280, 800],
     const wider = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
     if (wider > 0) fault(kind, "is", wider, "pixels too wide");
     if (await page.locator("#findings li.bad").count() && !await page.locator(".node.bad").count()) fault(kind, "has trouble, and marks no process");
-    const above = await page.evaluate(() => [...document.querySelectorAll("figure")].filter((f) => /^auc$/i.test(f.firstChild.textContent))
+    const begins = await page.evaluate(() => document.querySelector("main").firstElementChild.id);
+    const stuck = await page.locator("#findings li.bad, #findings li.wait").count() > 0 || !await page.locator("#curves polyline").count();
+    if (begins !== (stuck ? "s-findings" : "s-curves")) fault(kind, "begins with", begins);
+    const above = await page.evaluate(() => [...document.querySelectorAll("figure")].filter((f) => /^auc$/i.test(f.querySelector("figcaption").firstChild.textContent))
       .some((f) => [...f.querySelectorAll("text.soft")].some((t) => +t.textContent > 1 && +t.getAttribute("x") < 60)));
     if (above) fault(kind, "has an axis of an AUC above 1");
     if (await page.locator("b", { hasText: /^wide/ }).count()) fault(kind, "a name became markup");

@@ -76,7 +76,7 @@ func (c *crew) start(k *keeper) error {
 // startRole starts a role with its output in log.
 func (c *crew) startRole(r role, log *os.File) error {
 	cmd := exec.Command(c.program, c.args...)
-	own := slices.Concat(c.job.environment(r), c.job.lacks, c.job.metrics(os.Getenv(metricsVar), r))
+	own := slices.Concat(c.job.environment(r), c.job.otherwise, c.job.metrics(os.Getenv(metricsVar), r))
 	cmd.Env = c.job.withToken(inherit(os.Environ(), own))
 	var on *console
 	if shown, _ := c.job.first(worker); r == shown {

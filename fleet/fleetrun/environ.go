@@ -28,7 +28,10 @@ func (j *job) environment(r role) []variable {
 	return append(append(j.common("TRAINER"), j.progress(r)...), variable{"PADDLE_TRAINER_ID", strconv.Itoa(r.rank)})
 }
 
-const progressVar, healthVar, metricsVar = "FLEET_PROGRESS", "FLEET_HEALTH", "FLEET_METRICS"
+const (
+	progressVar, healthVar = "FLEET_PROGRESS", "FLEET_HEALTH"
+	metricsVar, logVar     = "FLEET_METRICS", "FLEET_LOG"
+)
 
 // metrics is the address of a role's metrics, from fleetrun's environment: roles on one machine get consecutive ports.
 // A value without a port is passed on, and each role refuses it. Without a value, or with port 0, each role has a port

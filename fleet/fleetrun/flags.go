@@ -95,7 +95,8 @@ func (o *options) define() {
 	f.StringVar(&o.logDir, "log_dir", o.logDir, "`directory` of the logs")
 	f.DurationVar(&o.grace, "grace", o.grace, "how long roles may take to end when asked to, before they are killed")
 	f.BoolVar(&o.quiet, "quiet", false, "show only the first worker's output and failures")
-	f.BoolVar(&o.verbose, "v", false, "show all flags, and the environment of the first server and the first worker")
+	f.BoolVar(&o.verbose, "v", false, "show all flags, the environment of the first server and the first worker, and "+
+		"what roles have counted (FLEET_LOG=debug)")
 	f.IntVar(&o.restarts.all, "max_restart", 0, "when a role fails, end all roles and start them again, at most `N` "+
 		"times")
 	f.IntVar(&o.restarts.servers, "restart_servers", 0, "restart a failed server alone, at most `N` times, for "+

@@ -137,7 +137,10 @@ func launch(opts *options, con *console) (int, error) {
 	defer release()
 	job.scratch, job.live, job.width, job.token = scratch, con.live, con.width, job.ownToken(os.Getenv)
 	job.shows = asked(os.Getenv(progressVar), con)
-	job.lacks = job.unprobed(os.Getenv(healthVar), con)
+	job.otherwise = job.unprobed(os.Getenv(healthVar), con)
+	if opts.verbose && os.Getenv(logVar) == "" {
+		job.otherwise = append(job.otherwise, variable{logVar, "debug"})
+	}
 	showJob(con, opts, job)
 	c := &crew{program: program, args: opts.args, job: job, logDir: opts.logDir, con: con}
 	closeUI, err := c.openUI(opts.ui, opts.restarts)

@@ -30,12 +30,12 @@ type job struct {
 	live             bool       // the first worker of this machine writes to a terminal
 	width            int        // of the terminal, 0 if unknown
 	// how all workers show their progress, by the user's choice; "": live or plain, as suits each
-	shows   string
-	lacks   []variable // variables that roles do not inherit
-	scratch string     // a directory that lasts as long as the job
-	token   string     // made for the roles, "" if they have another protection
-	places  []endpoint // for metrics of the roles here, if there is a page
-	uiToken string     // of the page, "" without one
+	shows     string
+	otherwise []variable // variables that roles do not inherit as they are
+	scratch   string     // a directory that lasts as long as the job
+	token     string     // made for the roles, "" if they have another protection
+	places    []endpoint // for metrics of the roles here, if there is a page
+	uiToken   string     // of the page, "" without one
 }
 
 // count returns how many roles of a kind run on this machine.

@@ -31,7 +31,7 @@ func (j *Job) about(f *fleet.Fleet) runs.About {
 		Flags: map[string]string{}, Falling: []string{TrainLoss, EvalLoss}}
 	for _, n := range j.Metrics {
 		if n.Falls() {
-			a.Falling = append(a.Falling, testName(n))
+			a.Falling = append(a.Falling, testName(n), trainName(n))
 		}
 	}
 	set := flag.CommandLine

@@ -52,7 +52,7 @@ func TestRunJSON(t *testing.T) {
 	if a.Servers != 1 || a.Workers != 2 || a.Flags["mode"] != "sync" || a.Flags["batch"] != "50" || a.Flags["lr"] != "0" || a.Program == "" {
 		t.Errorf("it says %+v", a)
 	}
-	if !slices.Equal(a.Falling, []string{"train loss", "test loss", "test distance"}) || len(r.Rows) != 1 {
+	if !slices.Equal(a.Falling, []string{"train loss", "test loss", "test distance", "train distance"}) || len(r.Rows) != 1 {
 		t.Errorf("falling are %q, %d rows", a.Falling, len(r.Rows))
 	}
 	for name, secret := range map[string]bool{"api_token": true, "db-password": true, "lr": false, "passes": false, "keys": false, "PASSES_OVER": false, "passwords": true, "dbPassword": true, "apikey": true, "pass": true,

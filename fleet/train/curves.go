@@ -26,7 +26,11 @@ func (j *Job) panels(c *curve, history []Evaluation) []panel {
 	}
 	all := []panel{loss}
 	for _, n := range j.Metrics {
-		all = append(all, panel{title: n.Label(), lines: []series{{"test", pointsOf(history, testName(n))}}})
+		lines := []series{{"test", pointsOf(history, testName(n))}}
+		if trained := pointsOf(history, trainName(n)); trained != nil {
+			lines = append([]series{{"train", trained}}, lines...)
+		}
+		all = append(all, panel{title: n.Label(), lines: lines})
 	}
 	for i := range all {
 		all[i].again = c.Again

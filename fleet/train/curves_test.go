@@ -113,7 +113,7 @@ func TestCurves(t *testing.T) {
 	}
 	loss, auc := p.Panels[0], p.Panels[1]
 	words := []string{loss.texts("title"), loss.texts("legend"), auc.texts("title"), auc.texts("legend"), auc.texts("x")}
-	if want := []string{"loss", "train test", `<AUC & "more">`, "test", "0 500 1k 1.5k examples, in 4 epochs"}; !slices.Equal(words, want) {
+	if want := []string{"loss", "train test", `<AUC & "more">`, "train test", "0 500 1k 1.5k examples, in 4 epochs"}; !slices.Equal(words, want) {
 		t.Errorf("words are %q, want %q", words, want)
 	}
 	trainX, trainY := loss.line(t, "train")

@@ -16,11 +16,12 @@ type Evaluation struct {
 	Examples int `json:"examples"`
 	// Values are by name: [TrainLoss], the mean loss of the examples trained on in this epoch so far, each as of its
 	// step and weighted as in an [nn.WeightedMean]; after a restart in the middle of the epoch, of the examples since
-	// then. On the test rows, if there are any: [EvalLoss], and "test " with the label of each metric. Values that
-	// could not be measured are absent. Under "constant " and the name of a value on the test rows is that of the
-	// prediction which is the same for every row: the share of ones, the mean or the shares of classes of the labels
-	// that all workers trained on in the first epoch, before its end of those so far. A model has to be better by more
-	// than "constant standard error", that of the difference of both losses, if the loss is a Mean over rows.
+	// then; under "train " with its label each metric of these that counts over batches and that Job.Show has. On the
+	// test rows, if there are any: [EvalLoss], and "test " with the label of each metric. Values that could not be
+	// measured are absent. Under "constant " and the name of a value on the test rows is that of the prediction which
+	// is the same for every row: the share of ones, the mean or the shares of classes of the labels that all workers
+	// trained on in the first epoch, before its end of those so far. A model has to be better by more than "constant
+	// standard error", that of the difference of both losses, if the loss is a Mean over rows.
 	Values map[string]float64 `json:"values"`
 }
 
@@ -38,6 +39,8 @@ func (e Evaluation) Value(metric *nn.Node) float64 {
 }
 
 func testName(n *nn.Node) string { return "test " + n.Label() }
+
+func trainName(n *nn.Node) string { return "train " + n.Label() }
 
 // Names of the values in every evaluation.
 const (

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -31,7 +32,7 @@ func effect(t *testing.T, change func(j *train.Job)) string {
 		j.Stdout = &out
 		change(&j)
 		res, err := j.Run(ctx, f)
-		seen = fmt.Sprint(out.Len() > 0, len(res.Epoch.Last), res.History, res.Stopped, err)
+		seen = fmt.Sprint(out.Len() > 0, strings.Contains(out.String(), "linear: "), len(res.Epoch.Last), res.History, res.Stopped, err)
 		rate, err := f.RateFactor(ctx)
 		seen += fmt.Sprint(rate, err)
 		return nil
@@ -73,6 +74,7 @@ func TestEveryFieldActs(t *testing.T) {
 		"Job.Metrics":            {nil, func(j *train.Job) { j.Metrics = j.Metrics[1:] }},
 		"Job.Show":               {nil, func(j *train.Job) { j.Show = []*nn.Node{j.Loss} }},
 		"Job.Outputs":            {nil, func(j *train.Job) { j.Outputs = nil }},
+		"Job.Linear":             {nil, func(j *train.Job) { j.Linear = new(beside(train.Options{}, 1)) }},
 		"Job.Hooks":              {nil, hook(stop.Hooks())},
 		"Job.Stdout":             {nil, func(j *train.Job) { j.Stdout = new(bytes.Buffer) }},
 		"EarlyStopping.Patience": {hook(stop.Hooks()), hook(train.EarlyStopping{Least: 10, Patience: 2}.Hooks())},

@@ -15,6 +15,8 @@ type share struct {
 	Sums tallies
 	// Scores are those of each node, as counts have them.
 	Scores [][]byte
+	// Trained are sums of metrics over the examples that it trained on.
+	Trained tallies
 	// Chances are what it has predicted and observed for two classes.
 	Chances tallies
 	// Spreads are those of its predictions, of one task after the other.
@@ -43,7 +45,8 @@ func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
 		passed += r.shares.uncounted(s.Worker, s.From, s.To)
 	}
 	tallies := r.tests.tallies()
-	mine := share{Sums: []float64{float64(so.Samples), float64(passed), so.Loss * so.Weight, so.Weight}, Pace: c.pace}
+	mine := share{Sums: []float64{float64(so.Samples), float64(passed), so.Loss * so.Weight, so.Weight},
+		Trained: r.tests.trained(so), Pace: c.pace}
 	if r.tests.rows != nil {
 		own, apart, err := measure(ctx, r.tests.exe, r.tests.share(t.Share, t.Of), r.tests.nodes(),
 			r.tests.predictions(), tallies, r.tests.constant)

@@ -87,7 +87,7 @@ func TestPaceInHistory(t *testing.T) {
 			}
 			_, first := whole(2)
 			header, all := whole(3)
-			if header != "epoch,examples,train loss,test loss,test AUC,constant test loss,constant test AUC,constant standard error,seconds,examples/s,learning rate,gradient norm" {
+			if header != "epoch,examples,train loss,test loss,test AUC,constant test loss,constant test AUC,constant standard error,train AUC,seconds,examples/s,learning rate,gradient norm" {
 				t.Errorf("the columns are %s", header)
 			}
 			for name, column := range all {

@@ -212,6 +212,11 @@ func (b *boards) evaluated(ctx context.Context, r *Run, e Evaluation) error {
 		}
 	}
 	s.Scalar("epoch", float64(e.Epoch))
+	for _, n := range r.tests.counted() {
+		if v, measured := e.Values[trainName(n)]; measured {
+			s.Scalar(n.Label(), v)
+		}
+	}
 	if err := b.histograms(ctx, r, &s); err != nil {
 		return err
 	}
@@ -220,7 +225,7 @@ func (b *boards) evaluated(ctx context.Context, r *Run, e Evaluation) error {
 	}
 	var tested board.Summary
 	for _, name := range r.tests.names()[1:] {
-		if v, measured := e.Values[name]; measured {
+		if v, measured := e.Values[name]; measured && !strings.HasPrefix(name, "train ") {
 			tested.Scalar(strings.TrimPrefix(name, "test "), v)
 		}
 	}

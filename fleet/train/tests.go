@@ -65,7 +65,32 @@ func (t *tests) names() []string {
 	if t.constant != nil {
 		names = append(names, t.constant.names...)
 	}
+	for _, n := range t.counted() {
+		names = append(names, trainName(n))
+	}
 	return names
+}
+
+// counted are the metrics that steps of training count too.
+func (t *tests) counted() (all []*nn.Node) {
+	for _, n := range t.job.Metrics {
+		if n.Counts() && slices.Contains(t.job.Show, n) {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// trained are the sums of these over the steps of an epoch; zeros where there were none.
+func (t *tests) trained(so nn.TrainResult) (sums []float64) {
+	for _, n := range t.counted() {
+		own, err := so.Sums(n)
+		if so.Samples == 0 || err != nil {
+			own = make([]float64, n.SumsLen())
+		}
+		sums = append(sums, own...)
+	}
+	return sums
 }
 
 // describe is an evaluation as a line of text, with what the constant prediction has if always describes that, and
@@ -140,7 +165,29 @@ func (t *tests) join(shares []share) (e Evaluation, err error) {
 			e.Values[names[i]] = v
 		}
 	}
-	return e, nil
+	return e, t.joinTrained(shares, e)
+}
+
+// joinTrained sums the workers' metrics over examples that they trained on.
+func (t *tests) joinTrained(shares []share, e Evaluation) error {
+	at := 0
+	for _, n := range t.counted() {
+		sums := make([]float64, n.SumsLen())
+		for _, s := range shares {
+			for i := range min(len(sums), max(len(s.Trained)-at, 0)) {
+				sums[i] += s.Trained[at+i]
+			}
+		}
+		at += len(sums)
+		v, err := n.OfSums(sums)
+		if err != nil {
+			return err
+		}
+		if finite(v) {
+			e.Values[trainName(n)] = v
+		}
+	}
+	return nil
 }
 
 // warnUnmeasured warns that the rows have no loss, or about metrics without a value.

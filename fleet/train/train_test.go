@@ -167,7 +167,7 @@ func TestAWholeJob(t *testing.T) {
 					}
 				}
 				text, err := os.ReadFile(filepath.Join(dir, "history.csv"))
-				if lines := strings.Count(string(text), "\n"); err != nil || lines != len(first.History)+1 || !strings.HasPrefix(string(text), "epoch,examples,train loss,test loss,test AUC,constant test loss,constant test AUC,constant standard error,seconds,examples/s,learning rate,gradient norm\n1,") {
+				if lines := strings.Count(string(text), "\n"); err != nil || lines != len(first.History)+1 || !strings.HasPrefix(string(text), "epoch,examples,train loss,test loss,test AUC,constant test loss,constant test AUC,constant standard error,train AUC,seconds,examples/s,learning rate,gradient norm\n1,") {
 					t.Errorf("history.csv: error %v\n%s", err, text)
 				}
 			})

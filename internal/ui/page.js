@@ -43,6 +43,14 @@ function showFindings(v) {
     make("li", { class: f.level }, make("strong", f.whole ? { title: f.whole } : {}, words[f.level] + f.what), make("p", {}, f.do))));
 }
 
+// arrange puts the curves first, and behind what stands out and the picture while something is stuck, or there are none.
+function arrange(v) {
+  const stuck = (v.findings || []).some((f) => f.level !== "note"), none = !v.training || !(v.training.Curves || []).length;
+  const order = stuck || none ? ["s-findings", "s-job", "s-curves"] : ["s-curves", "s-findings", "s-job"];
+  const main = byId("s-curves").parentElement;
+  if (order.some((id, i) => main.children[i].id !== id)) main.prepend(...order.map(byId));
+}
+
 // --- the job as a picture ---
 
 const crowded = 24; // workers, from which on they are a grid
@@ -158,12 +166,12 @@ function panel(name, lines, marks, unit, place) {
   lines.forEach((l, i) => {
     const c = "c" + (l.Name === "test" ? 1 : Math.min(i, 2)), line = l.Points || [];
     shapes.push(draw("polyline", { class: c, points: line.map((p) => x(p[0]).toFixed(1) + "," + y(p[1]).toFixed(1)).join(" ") }));
-    shapes.push(draw("text", { class: c, x: w - right - 4, y: up + 12 + 15 * i, "text-anchor": "end" }, l.Name + (line.length ? " " + number(line[line.length - 1][1]) : "")));
     const best = l.Best && line.find((p) => p[0] === l.Best[0]);
     if (best) shapes.push(draw("circle", { class: "best", cx: x(best[0]), cy: y(best[1]), r: 4.5 }, draw("title", {}, "best: " + number(best[1]))));
   });
   const says = name + ": " + lines.map((l) => l.Name + " " + ((l.Points || []).length ? number(l.Points[l.Points.length - 1][1]) : "none")).join(", ");
-  return make("figure", {}, make("figcaption", {}, name), draw("svg", { viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": says }, ...shapes));
+  const last = lines.map((l, i) => make("span", { class: "c" + (l.Name === "test" ? 1 : Math.min(i, 2)) }, l.Name + ((l.Points || []).length ? " " + number(l.Points[l.Points.length - 1][1]) : "")));
+  return make("figure", {}, make("figcaption", {}, name, ...last), draw("svg", { viewBox: `0 0 ${w} ${h}`, role: "img", "aria-label": says }, ...shapes));
 }
 
 // --- time, tables, warnings ---
@@ -239,7 +247,7 @@ async function look() {
     rates.push([(v.at - began) / 1000, v.rate]);
     if (rates.length > 600) rates.shift();
     const last = rates[rates.length - 1][0];
-    showHead(v); showFindings(v); showPicture(v); showRoles(v); showTime(v); showTables(v); showWarnings(v);
+    arrange(v); showHead(v); showFindings(v); showPicture(v); showRoles(v); showTime(v); showTables(v); showWarnings(v);
     showCurves(v, rates.slice(1).map(([s, r]) => [s - last, r])); // the first look knows no rate
     document.body.dataset.seen = String(+(document.body.dataset.seen || 0) + 1);
     if (v.roles.length > 100) pause = 2000;
