@@ -10,8 +10,9 @@
 // their format; the second has the feeds of any model, or the fields of such lines. The answer has the version of the
 // model, and for each output a list of numbers for each row:
 //
-//	{"model":"9f86d081884c7d65","scores":{"click":[[0.31],[0.07]]}}
+//	{"model":"9f86d081884c7d65","scores":{"click":[[0.31],[0.07]]},"odd":[{"row":1,"field":"carrier","why":"unseen"}]}
 //
+// where odd names the values of lines of which training has told the model little.
 // When a training job saves into the directory again (SaveInferenceModel), the new model is served within -reload, and
 // no request is dropped: saves are atomic, and requests in progress finish with the model that they began with. GET
 // /healthz says that the server is alive and which model it has; GET /latency shows how long requests took since the

@@ -90,7 +90,11 @@ func (h *handler) score(w http.ResponseWriter, r *http.Request) {
 	for i, output := range h.Outputs() {
 		named[output.Name] = slices.Collect(slices.Chunk(scores.Values[i], width(output)))
 	}
-	answer(w, map[string]any{"model": scores.Version, "scores": named})
+	said := map[string]any{"model": scores.Version, "scores": named}
+	if scores.Odd != nil {
+		said["odd"] = scores.Odd
+	}
+	answer(w, said)
 	h.latency.add(time.Since(began))
 }
 

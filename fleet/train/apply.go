@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/gofleet/gofleet/fleet"
@@ -26,10 +27,17 @@ func (c *Options) saved() (dir string, err error) {
 }
 
 // predictFiles is a program with -predict: it writes the outputs of a saved model for rows of files, as [Predict] does.
-func predictFiles(ctx context.Context, o *Options, _ func() (Job, error)) error {
+// It reads them by the model's format, and warns if that is not the program's own.
+func predictFiles(ctx context.Context, o *Options, job func() (Job, error)) error {
 	dir, err := o.saved()
 	if err != nil {
 		return err
+	}
+	if j, err := job(); err == nil && j.Loss != nil {
+		other := j.otherColumns(signatureIn(dir), dir, true, "name its own model: these are that one's outputs")
+		if other != "" {
+			slog.Warn(other)
+		}
 	}
 	m, err := serve.Load(dir)
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -207,6 +208,25 @@ func TestOtherColumns(t *testing.T) {
 			if want := c.want != "" && !label; refused != want || want && !strings.Contains(err.Error(), c.want) || want && !strings.HasSuffix(err.Error(), way.do) {
 				t.Errorf("%s, %s: error %v, want %q", name, way.args, err, c.want)
 			}
+		}
+	}
+}
+
+// TestPredictionsOfAnotherProgram: -predict warns of a model that was saved with other columns than the program's, its label among them.
+func TestPredictionsOfAnotherProgram(t *testing.T) {
+	// Serial: it changes the log of the process.
+	dir, before := rowsIn(t), slog.Default()
+	defer slog.SetDefault(before)
+	if said, err := (program{dir: dir, format: stays()}).run(t, "-out="+dir+"/out"); err != nil {
+		t.Fatal(said, err)
+	}
+	for name, want := range map[string]bool{"nothing": false, "CSVColumn.Fields": true, "CSVColumn.Values": true, "CSV.Trim": false} {
+		f, log := stays(), new(bytes.Buffer)
+		otherColumns[name].change(&f)
+		slog.SetDefault(slog.New(slog.NewTextHandler(log, nil)))
+		_, err := program{dir: dir, format: f}.run(t, "-predict="+filepath.Join(dir, "rows.csv"), "-out="+dir+"/out")
+		if warned := strings.Contains(log.String(), "these are that one's outputs"); err != nil || warned != want {
+			t.Errorf("%s: it warns: %t, %v\n%s", name, warned, err, log)
 		}
 	}
 }

@@ -57,6 +57,13 @@ func (t *Table) Row(w []float32, id uint64) bool {
 	return there
 }
 
+// Has reports whether an id has a row.
+func (t *Table) Has(id uint64) bool {
+	k := t.now.Load()
+	has, known := k.changedRow(nil, id)
+	return has || !known && k.row(nil, id)
+}
+
 // Rows copies the rows of ids to w, concatenated, and calls absent with the index of each id that has none.
 func (t *Table) Rows(w []float32, ids []uint64, absent func(i int)) {
 	k := t.now.Load()
@@ -93,11 +100,11 @@ func (k *kept) known(ids []uint64) (bits uint64) {
 	return bits
 }
 
-// row copies the row of an id in its page to w, and reports whether there is one.
+// row copies the row of an id in its page to w, unless that is nil, and reports whether there is one.
 func (k *kept) row(w []float32, id uint64) bool {
 	p := &k.pages[k.pageOf(id)]
 	at, has := search(p.ids, id)
-	if has {
+	if has && w != nil {
 		p.rows.Copy(w, at)
 	}
 	return has
@@ -112,7 +119,9 @@ func (k *kept) changedRow(w []float32, id uint64) (has, known bool) {
 			continue
 		}
 		if at, ok := search(l.ids, id); ok {
-			l.rows.Copy(w, at)
+			if w != nil {
+				l.rows.Copy(w, at)
+			}
 			return true, true
 		}
 		if contains(l.gone, id) {

@@ -21,5 +21,6 @@
 //	gate.go        a limit on rows that are computed at a time
 //	jsonrows.go    rows as JSON
 //	jsonfields.go  rows as JSON, of the fields that lines have
+//	odd.go         values of which training has told little
 //	index.go       exact retrieval over a table of items
 package serve

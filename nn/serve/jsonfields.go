@@ -13,6 +13,7 @@ import (
 // fieldRows are rows as JSON objects of the fields that a model's format reads, such as those of a CSV file.
 type fieldRows struct {
 	format        dataset.Format // nil if the model's format has no fields
+	lines         dataset.JSONLines
 	feeds, needed []string
 	own           []string // needed ones that no feed is called like
 }
@@ -32,7 +33,7 @@ func fieldRowsOf(format dataset.Format, feeds []*nn.Node) *fieldRows {
 	default:
 		return r
 	}
-	r.format = lines
+	r.format, r.lines = lines, lines
 	for _, c := range lines.Schema {
 		switch {
 		case !slices.Contains(r.feeds, c.Name):

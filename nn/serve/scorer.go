@@ -30,8 +30,8 @@ import (
 // Deltas are first kept as layers over the tables and merged into them in the background, by a goroutine that ends when
 // it is done, or with Close.
 //
-// An id without a row in the model, such as one that first occurred after training, is scored without being reported:
-// it reads as zeros if the embedding's Height is 0, and otherwise as its initial row.
+// An id without a row in the model, such as one that first occurred after training, reads as zeros if the embedding's
+// Height is 0, and otherwise as its initial row; [Scores].Odd names those in fields of lines.
 type Scorer struct {
 	dir     string // empty for a model that the user loaded
 	options ScorerOptions
@@ -47,6 +47,9 @@ type Scores struct {
 	Version string
 	// Values has a slice for each output, with its values for every row, one after the other.
 	Values [][]float32
+	// Odd are values of rows that were scored as lines or as fields of lines, of which training has told little: the
+	// first hundred.
+	Odd []Odd
 }
 
 // ScorerOptions are the options of a [Scorer].
@@ -252,6 +255,7 @@ type scoring struct {
 	formatErr error
 	json      jsonFormat
 	fields    *fieldRows
+	watches   []watch
 
 	join *joiner
 
@@ -291,6 +295,7 @@ func (o ScorerOptions) prepare(m *Model) (*scoring, error) {
 	}
 	err = r.takeFormat(o.Format)
 	r.fields = fieldRowsOf(r.format, r.feeds)
+	r.watches = m.watches(r.fields.lines)
 	return r, err
 }
 
@@ -313,7 +318,7 @@ func (r *scoring) score(ctx context.Context, w *workspace, feeds map[string]*ten
 	if r.join.do(ctx, &w.call); w.err != nil {
 		return Scores{}, w.err
 	}
-	return Scores{r.model.version, w.scores}, nil
+	return Scores{Version: r.model.version, Values: w.scores}, nil
 }
 
 // scoreText scores lines in a format, with the workspace's decoder for it.
@@ -330,7 +335,13 @@ func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decod
 	if err != nil {
 		return Scores{}, err
 	}
-	return r.score(ctx, w, feeds)
+	scores, err := r.score(ctx, w, feeds)
+	if d != &w.json && err == nil {
+		for i := range r.watches {
+			scores.Odd = r.watches[i].see(scores.Odd, feeds)
+		}
+	}
+	return scores, err
 }
 
 func namesOf(nodes []*nn.Node) (names []string) {
