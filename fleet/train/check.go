@@ -69,7 +69,10 @@ func (j *Job) looked(s strategy.Strategy, train, test *dataset.Dataset, most int
 	first, err := (&shares{job: j, train: train}).of(0)
 	of := check.Job{Loss: j.Loss, Outputs: j.Outputs, Rule: j.Rule, Train: train, Test: test,
 		First: first, Batch: j.Batch, Tolerates: s.WithDefaults().NotFinite != strategy.NotFiniteRefuse,
-		Places: places(j.Files.Format)}
+		Places: places(j.Files.Format), Scales: map[string][]dataset.Scaling{}}
+	for _, c := range lined(j.Files.Format).Schema {
+		of.Scales[c.Name] = c.Scale
+	}
 	if f := j.Files; j.files && err == nil {
 		of.Random = test != nil && len(f.Test) == 0 && !f.Last && f.LastBy+f.GroupBy == ""
 		of.Fields, of.Texts, err = j.texts(most)

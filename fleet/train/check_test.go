@@ -198,6 +198,11 @@ func TestCheck(t *testing.T) {
 			l.row = func(_ *rand.Rand, i int, v *values) { v.label += 5 * float32(i/3999) }
 		}, "no label of", true},
 		"a column of another name": {func(l *looked) { l.column = "z" }, `no column "x"`, true},
+		"right, large labels of a scaled prediction": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.label = 3e5 + 3e5*v.x }
+			l.loss = func(a, b *nn.Node) *nn.Node { return nn.Scale(nn.SquareError(nn.Scale(a, 3e4, 3e5), b), 1e-11, 0) }
+			l.outputs = func(a, _ *nn.Node) *nn.Node { return a }
+		}, "", false},
 		"large labels": {func(l *looked) {
 			l.row = func(r *rand.Rand, _ int, v *values) { v.label = 3e5 + 1e4*v.x + float32(r.NormFloat64()) }
 			l.loss = nn.SquareError

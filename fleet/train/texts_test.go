@@ -95,8 +95,14 @@ func TestCheckOfTexts(t *testing.T) {
 			job: func(s []dataset.CSVColumn, _ *train.Files) {
 				s[0].Scale = []dataset.Scaling{{Mean: 45, Std: 12}}
 			}, want: `of field "age" of feed "numbers" (-8.333e+28)`},
-		"-999":        {spoil: every(7, func(p *person) { p.amount = "-999" }), want: `the code of a missing one in field "amount" of feed "numbers" (-999 in 1`},
-		"nines":       {spoil: every(7, func(p *person) { p.amount = "99999999.0" }), want: `field "amount" of feed "numbers" (1e+08 in 1`},
+		"-999":  {spoil: every(7, func(p *person) { p.amount = "-999" }), want: `the code of a missing one in field "amount" of feed "numbers" (-999 in 1`},
+		"nines": {spoil: every(7, func(p *person) { p.amount = "99999999.0" }), want: `field "amount" of feed "numbers" (1e+08 in 1`},
+		"-999, scaled": {spoil: every(7, func(p *person) { p.amount = "-999" }), job: func(s []dataset.CSVColumn, _ *train.Files) {
+			s[0].Scale = []dataset.Scaling{{Mean: 45, Std: 17.3}, {Mean: 512.3, Std: 333.3}}
+		}, want: `field "amount" of feed "numbers" (-999 in 1`},
+		"nines, by logarithm": {spoil: every(7, func(p *person) { p.amount = "999999" }), job: func(s []dataset.CSVColumn, _ *train.Files) {
+			s[0].Scale = []dataset.Scaling{{Mean: 45, Std: 17.3}, {Log1p: true, Mean: 6, Std: .8}}
+		}, want: `field "amount" of feed "numbers" (999999 in 1`},
 		"999 of ages": {spoil: every(7, func(p *person) { p.age = "999" }), want: `field "age" of feed "numbers" (999 in 1`},
 		"case":        {spoil: every(3, func(p *person) { p.city = strings.ToUpper(p.city) }), want: `are other ids in field "city" ("`},
 		"blanks":      {spoil: every(3, func(p *person) { p.city += " " }), want: `are other ids in field "city" ("`},
@@ -153,7 +159,12 @@ func lookAtPeople(t *testing.T, kind string, rows []person, spoil func(s []datas
 	g := nn.NewGraph(1)
 	x := nn.Concat(nn.BatchNorm(g.Input("numbers", 2), nn.NormOptions{}), nn.Embedding(g.IDs("names", 1), nn.EmbeddingOptions{Dim: 4}))
 	chance := nn.Linear(nn.Linear(x, 16, nn.LinearOptions{Act: nn.ReLU}), 1, nn.LinearOptions{Act: nn.Sigmoid})
-	j := train.Job{Loss: nn.Mean(nn.BinaryCrossEntropy(chance, g.Input("y", 1))), Outputs: []*nn.Node{chance}, Rule: optimizer.Adam{LR: 1e-3}, Files: f}
+	loss := nn.BinaryCrossEntropy(chance, g.Input("y", 1))
+	if kind == "amounts" || kind == "counts" {
+		chance = nn.Linear(x, 1, nn.LinearOptions{})
+		loss = nn.SquareError(chance, g.Node("y"))
+	}
+	j := train.Job{Loss: nn.Mean(loss), Outputs: []*nn.Node{chance}, Rule: optimizer.Adam{LR: 1e-3}, Files: f}
 	if kind == "rows" { // which may be of anything
 		j.Data = f.Load
 	}
@@ -185,15 +196,19 @@ func TestCheckOfMissing(t *testing.T) {
 	}
 }
 
-// TestCheckOfCopies: test rows that are copies of rows to train on are named, though each is in the file ten times; rows of few values are
-// not, whose inputs come again.
+// TestCheckOfCopies: test rows that are copies of rows to train on are named, though each is in the file ten times, whatever the label is of;
+// rows of few values are not, whose inputs come again.
 func TestCheckOfCopies(t *testing.T) {
 	t.Parallel()
-	rows := people(2000, func(int, *person) {})
-	alike := people(4000, func(i int, p *person) { p.age, p.amount = fmt.Sprint(i%7), fmt.Sprint(i%11) })
-	for want, of := range map[string][]person{"of the test rows are rows to train on": slices.Repeat(rows, 10), "nothing to look at": alike} {
-		if said := lookAtPeople(t, "CSV", of, nil).String(); !strings.Contains(said, want) {
-			t.Errorf("wanted %q:\n%v", want, said)
+	labels := map[string]func(i int, p *person){"two": func(int, *person) {}, "amounts": func(i int, p *person) { p.y = fmt.Sprint(float64(i*7919%100_003) / 1e5) },
+		"counts": func(i int, p *person) { p.y = fmt.Sprint(i * i % 5) }}
+	for name, label := range labels {
+		rows := people(2000, label)
+		alike := people(4000, func(i int, p *person) { p.age, p.amount = fmt.Sprint(i%7), fmt.Sprint(i%11); label(i, p) })
+		for want, of := range map[string][]person{"of the test rows are rows to train on": slices.Repeat(rows, 10), "nothing to look at": alike} {
+			if said := lookAtPeople(t, name, of, nil).String(); !strings.Contains(said, want) {
+				t.Errorf("%s: wanted %q:\n%v", name, want, said)
+			}
 		}
 	}
 }

@@ -26,8 +26,17 @@ type Job struct {
 	Fields []Field
 	Texts  *dataset.Dataset
 	Random bool // test rows are random ones of the files
-	// Places are the fields of the values in a row of each feed, if the format has them.
+	// Places are the fields of the values in a row of each feed, and Scales their scalings, if the format has them.
 	Places map[string][]string
+	Scales map[string][]dataset.Scaling
+}
+
+// scaling is that of a value of a feed.
+func (j *Job) scaling(feed string, place int) (s dataset.Scaling) {
+	if all := j.Scales[feed]; len(all) > 0 {
+		s = all[place%len(all)]
+	}
+	return s
 }
 
 // Finding is a problem that a person should look at before the job trains.

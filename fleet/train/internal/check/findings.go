@@ -80,7 +80,7 @@ func (r *Report) values(j Job, f Feed) {
 	}
 	for i := range seen.columns {
 		c := &seen.columns[i]
-		if said := c.code(); said != "" && absurd == nil {
+		if said := c.code(j.scaling(f.Name, i)); said != "" && absurd == nil {
 			codes = append(codes, j.place(f.Name, i)+said)
 		}
 		tests := r.tested.feeds[f.Name]
@@ -94,11 +94,13 @@ func (r *Report) values(j Job, f Feed) {
 	r.findIn(same, alike)
 }
 
-// far reports whether predictions before the first step have another size than the label's numbers.
+// far reports whether predictions before the first step have another size than the label's numbers. One that begins
+// around the label's mean, with less of a deviation, is scaled.
 func (r *Report) far(label Feed) bool {
 	size := max(math.Abs(label.Mean), label.Deviation)
 	mean, deviation := r.before.moments()
-	return math.Abs(label.Mean-mean) > 0.9*size || label.Deviation-deviation > 0.9*size
+	narrow := math.Abs(mean) < size/2 && label.Deviation-deviation > 0.9*size
+	return math.Abs(label.Mean-mean) > 0.9*size || narrow
 }
 
 // regression reports whether the loss is for numbers, classes whether it is for labels 0 and 1.
@@ -162,20 +164,25 @@ func (r *Report) apart(j Job) {
 // copied reports whether rows that come again are copies: hardly any has another label than the first time, as many of
 // those would that are alike by chance.
 func (r *Report) copied() bool {
-	if !r.classes() || r.found(leaks) {
+	label := r.labelFeed(r.rows)
+	if label == nil || r.rows.labels < r.Rows || r.found(leaks) {
 		return false
 	}
-	several, mixed := 0.0, 0.0
-	for _, t := range r.rows.hashes {
-		if mean := t.label / float64(t.n); t.n > 1 {
+	several, mixed, chance := 0.0, 0.0, 0.0 // that two rows have one label
+	for _, a := range r.rows.hashes {
+		if a.n > 1 {
 			several++
-			if mean > 0 && mean < 1 {
-				mixed++
-			}
+		}
+		if a.mixed {
+			mixed++
 		}
 	}
-	ones := r.rarer()
-	return several >= enoughRows && 10*mixed < 2*ones*(1-ones)*several
+	for _, t := range label.values {
+		if !label.many {
+			chance += float64(t.n) * float64(t.n) / float64(r.Rows) / float64(r.Rows)
+		}
+	}
+	return several >= enoughRows && 10*mixed < (1-chance)*several
 }
 
 func (r *Report) labelFeed(of readings) *reading {

@@ -15,13 +15,21 @@ import (
 type readings struct {
 	count  int
 	feeds  map[string]*reading
-	hashes map[uint64]tally    // of rows' inputs
+	hashes map[uint64]alike    // of rows' inputs
+	labels int                 // rows with one label
 	known  map[string]*reading // of rows that were read before
+}
+
+// alike are rows with the same inputs.
+type alike struct {
+	n     int
+	label float64 // of the first
+	mixed bool    // another has another label
 }
 
 // readFeeds reads the rows once. known is the contents of rows that were read before, to find values that are new.
 func readFeeds(ctx context.Context, rows *dataset.Dataset, g graph, known map[string]*reading) (readings, error) {
-	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]tally{}, known: known}
+	r := readings{feeds: map[string]*reading{}, hashes: map[uint64]alike{}, known: known}
 	for batch, err := range rows.Prefetch(2).BatchesContext(ctx, atOnce(rows)) {
 		if err == nil {
 			err = r.add(batch, g)
@@ -68,14 +76,15 @@ func (r *readings) add(batch dataset.Batch, g graph) error {
 		r.feeds[name].add(t, begins, r.count, labels, mixed, r.known[name])
 	}
 	for i, h := range hashes {
-		t := r.hashes[h]
-		t.n++
-		if labels != nil {
-			t.label += labels[i]
+		a := r.hashes[h]
+		if a.n++; labels != nil && a.n == 1 {
+			a.label = labels[i]
+		} else if labels != nil {
+			a.mixed = a.mixed || a.label != labels[i]
 		}
-		r.hashes[h] = t
+		r.hashes[h] = a
 	}
-	r.count += len(hashes)
+	r.count, r.labels = r.count+len(hashes), r.labels+len(labels)
 	return nil
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gofleet/gofleet/dataset"
 )
 
 // sorted are the column's numbers that are kept, in ascending order.
@@ -21,9 +23,22 @@ func (c *column) constant() bool {
 	return len(p) >= enoughRows && p[0].x == p[len(p)-1].x && c.sum == c.n*float64(p[0].x)
 }
 
-// code describes a number of nines, such as -999, that rows have and that lies far beyond all others; "" if there is
-// none.
-func (c *column) code() (said string) {
+// unscaled is a number as it was before its scaling, to six digits.
+func unscaled(x float32, s dataset.Scaling) float64 {
+	if s == (dataset.Scaling{}) {
+		return float64(x)
+	}
+	y := float64(x)*cmp.Or(s.Std, 1) + s.Mean
+	if s.Log1p {
+		y = math.Expm1(y)
+	}
+	y, _ = strconv.ParseFloat(strconv.FormatFloat(y, 'g', 6, 64), 64)
+	return y
+}
+
+// code describes a number of nines, such as -999, that rows have, before a scaling, and that lies far beyond all
+// others; "" if there is none.
+func (c *column) code(by dataset.Scaling) (said string) {
 	p, n := c.sorted(), len(c.pairs)
 	least, most := 0, n // of rows with the least number, and of those without the most
 	for least < n && p[least].x == p[0].x {
@@ -32,18 +47,19 @@ func (c *column) code() (said string) {
 	for most > 0 && p[most-1].x == p[n-1].x {
 		most--
 	}
-	nines := func(x float32, rows int) {
-		text := strconv.FormatFloat(math.Abs(float64(x)), 'f', -1, 32)
+	nines := func(x float64, rows int) {
+		text := strconv.FormatFloat(math.Abs(x), 'f', -1, 32)
 		all := strings.Trim(text, "9") == "" || len(text) > 8 && strings.Trim(text, "0") == "1" // float32 of 99999999
 		if len(text) > 1 && all && rows > max(1, n/1000) {
 			said = fmt.Sprintf(" (%v in %s of rows)", x, percent(float64(rows)/float64(n)))
 		}
 	}
-	if least < n && p[0].x < 0 && p[least].x >= p[0].x/2 {
-		nines(p[0].x, least)
+	at := func(i int) float64 { return unscaled(p[i].x, by) }
+	if least < n && at(0) < 0 && at(least) >= at(0)/2 {
+		nines(at(0), least)
 	}
-	if most > 0 && p[most-1].x <= p[n-1].x/2 {
-		nines(p[n-1].x, n-most)
+	if most > 0 && at(most-1) <= at(n-1)/2 {
+		nines(at(n-1), n-most)
 	}
 	return said
 }
