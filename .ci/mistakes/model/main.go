@@ -8,6 +8,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/lr"
 )
 
 func main() {
@@ -40,6 +41,8 @@ func main() {
 		format.Schema[2] = dataset.CSVColumn{Column: dataset.Ints("y")}
 	case "semicolon":
 		format.Comma = ';'
+	case "embedlabel":
+		format.Schema[1].Fields = []string{"y"}
 	case "multiline":
 		format.Multiline = true
 	}
@@ -57,7 +60,11 @@ func main() {
 		} else {
 			y = g.Input("y", 1)
 		}
-		rows := nn.Embedding(names, nn.EmbeddingOptions{Height: 1000, Dim: 8})
+		height := 1000
+		if *c == "bigheight" {
+			height = 100
+		}
+		rows := nn.Embedding(names, nn.EmbeddingOptions{Height: height, Dim: 8})
 		var x *nn.Node = nn.BatchNorm(numbers, nn.NormOptions{})
 		if *c == "nonorm" {
 			x = numbers
@@ -78,6 +85,11 @@ func main() {
 		if *c == "drop90" {
 			hidden = nn.Dropout(hidden, 0.9)
 		}
+		if *c == "deepsigmoid" {
+			for range 12 {
+				hidden = nn.Linear(hidden, 32, nn.LinearOptions{Act: nn.Sigmoid})
+			}
+		}
 		if *c == "detach" {
 			hidden = nn.Detach(hidden)
 		}
@@ -94,6 +106,25 @@ func main() {
 		}
 		logit := nn.Linear(hidden, 1, nn.LinearOptions{})
 		switch *c {
+		case "decay":
+			j.Rule = optimizer.AdamW{LR: 1e-2, WeightDecay: 50}
+		case "clipped": // a chance that never leaves the middle
+			p := nn.Clip(chance, 0.5, 0.5)
+			j.Loss, j.Metrics, j.Outputs = nn.Mean(nn.BinaryCrossEntropy(p, y)), []*nn.Node{nn.AUC(p, y)}, []*nn.Node{p}
+		case "schedule0":
+			j.Rule = optimizer.Adam{Schedule: lr.ExponentialDecay{LR: 1e-9, Gamma: 0.9}}
+		case "aucdown":
+			j.Metrics = []*nn.Node{nn.AUC(nn.Scale(chance, -1, 1), y).Named("auc")}
+		case "nomean":
+			j.Loss = nn.BinaryCrossEntropy(chance, y)
+		case "heldout99":
+			j.Files.HeldOut = 0.999
+		case "heldout2":
+			j.Files.HeldOut = 2
+		case "lastby":
+			j.Files.LastBy = "when"
+		case "groupbylabel":
+			j.Files.GroupBy = "y"
 		case "softmax1": // softmax over one output
 			j.Loss, j.Metrics, j.Outputs = nn.Mean(nn.SoftmaxWithCrossEntropy(logit, y)), []*nn.Node{nn.Accuracy(logit, y)}, []*nn.Node{logit}
 		case "acc1": // accuracy of a sigmoid of width 1
