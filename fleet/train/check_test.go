@@ -145,6 +145,12 @@ func TestCheck(t *testing.T) {
 		"test rows that are trained on": {func(l *looked) {
 			l.tests = func(train, _ *dataset.Dataset) *dataset.Dataset { return train.Take(500) }
 		}, "test rows are rows to train on", false},
+		"test rows in another unit": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.x += map[bool]float32{true: 60, false: 9}[v.test]; v.x /= 10 }
+		}, `than five deviations, on average, in value 1 of feed "x"`, false},
+		"right, test rows of a later time": {func(l *looked) {
+			l.row = func(_ *rand.Rand, _ int, v *values) { v.x += map[bool]float32{true: 3}[v.test] }
+		}, "", false},
 		"a batch of more than the rows": {func(l *looked) { l.rows, l.Batch = 300, 512 }, "so that an epoch is one step", false},
 		"more ids than fit": {func(l *looked) {
 			l.row, l.maxBytes = func(r *rand.Rand, _ int, v *values) { v.id = r.Int64N(4000) }, 1<<16
@@ -305,6 +311,7 @@ func TestCheckOfDerivedFields(t *testing.T) {
 		"one bucket":        {func(_ *train.Files, d []dataset.Derived) { d[2].Buckets = []float64{-1, 100} }, `all rows have one value of field "dear": is it the right field? It says nothing; a derived one may need other Buckets`},
 		"unseen ids":        {func(f *train.Files, d []dataset.Derived) { f.LastBy, d[1].Part = "when", dataset.YearDay }, `field "part" of feed "C" in test rows has ids that no row to train on has, in 100 % of them`},
 		"no time":           {func(_ *train.Files, d []dataset.Derived) { d[0].Layout = time.RFC3339 }, `field at: want a time such as "2006-01-02T15:04:05Z07:00", to make "hour" of it`},
+		"groups of a label": {func(f *train.Files, _ []dataset.Derived) { f.GroupBy = "late" }, `Files.GroupBy is the label "late"`},
 		"one group":         {func(f *train.Files, _ []dataset.Derived) { f.GroupBy = "user" }, `the column "user" has too few values`},
 		"a column of texts": {func(f *train.Files, _ []dataset.Derived) { f.LastBy = "C" }, `Files.LastBy is "C", a column of hashes, which have no order`},
 	} {

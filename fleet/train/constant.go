@@ -212,15 +212,22 @@ func (r *Run) warnUseless() {
 		many = n >= few/10 || !known
 	}
 	for _, m := range r.Job.Metrics {
-		if many && m.Op() == "auc" && e.Value(m) == 1 {
+		switch v := e.Value(m); {
+		case !many || m.Op() != "auc":
+		case v == 1:
 			slog.Warn("train: a metric says that no test row is predicted wrong", "metric", m.Label(), "do", "look "+
 				"for inputs that are made from the label, and for test rows that are trained on: -check does")
+		case v < 0.4 && !e.noBetter():
+			slog.Warn("train: a metric is below what guessing has, of a model that is better than a constant", "metric",
+				m.Label(), "value", v, "do", "give it the scores, not their opposite, and labels of which 1 is the "+
+					"one that high scores are for")
 		}
 	}
 	if !e.noBetter() {
 		return
 	}
-	steps, always := e.Examples/r.Job.Batch, e.Values[ofConstant+EvalLoss]
+	steps, always := max(e.Examples/r.Job.Batch, e.Epoch), e.Values[ofConstant+EvalLoss]
+	rows := r.shares.stock.Rows
 	if r.inStep {
 		steps /= r.Fleet.WorkerNum()
 	}
@@ -229,9 +236,12 @@ func (r *Run) warnUseless() {
 	switch {
 	case always < 0:
 		why, do = "its loss is below 0, where what should fall rises", "minimise the loss, not its negative"
+	case rows >= 0 && rows < few/10:
+		why = fmt.Sprintf("%d rows to train on are few for any model", rows)
+		do = "more rows, or fewer to test on (Files.HeldOut)"
 	case steps < few:
 		why = fmt.Sprintf("it has made about %d steps, of batch %d in %d epochs", steps, r.Job.Batch, e.Epoch)
-		do = "more -epochs, with -patience=3, and a smaller -batch"
+		do = "more -epochs, with -patience=3, and a smaller -batch; or look whether labels belong to their rows"
 	case e.Values[TrainLoss] < always:
 		why = "it knows the rows to train on by heart, or the test rows are of another kind"
 		do = "-patience=3, a smaller model, or test rows that were drawn as the others were"

@@ -108,12 +108,14 @@ func TestModelNoBetterThanAConstant(t *testing.T) {
 	for name, c := range map[string]struct {
 		sign, noise float32
 		epochs      int
+		rows        int
 		warns       string // "" for none
 	}{
-		"learns":         {1, 0, 5, ""},
-		"few steps":      {1, 1, 1, "it has made about 25 steps, of batch 16 in 1 epochs"},
-		"nothing to see": {1, 1, 60, "it learns nothing from its inputs"},
-		"wrong sign":     {-1, 0, 1, "its loss is below 0"},
+		"learns":         {1, 0, 5, 400, ""},
+		"few steps":      {1, 1, 1, 400, "it has made about 25 steps, of batch 16 in 1 epochs"},
+		"few rows":       {1, 1, 1, 20, "20 rows to train on are few"},
+		"nothing to see": {1, 1, 60, 400, "it learns nothing from its inputs"},
+		"wrong sign":     {-1, 0, 1, 400, "its loss is below 0"},
 	} {
 		var said string
 		log := logged(t, func() {
@@ -121,7 +123,7 @@ func TestModelNoBetterThanAConstant(t *testing.T) {
 				j := job(train.Options{Epochs: c.epochs, Batch: 16, Out: t.TempDir()})
 				j.Loss = nn.Scale(j.Loss, c.sign, 0)
 				all := points(500).MapFloats("x", func(x float32) float32 { return x * (1 - c.noise) })
-				j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return all.Take(400), all.Skip(400), nil }
+				j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return all.Take(c.rows), all.Skip(400), nil }
 				return j
 			})
 		})
@@ -132,6 +134,23 @@ func TestModelNoBetterThanAConstant(t *testing.T) {
 		}
 		if always := "(always 0.5000: "; !strings.Contains(said, always) || !strings.Contains(said, "test AUC 0.5000 (0.5000)") != slices.Contains([]string{"learns", "wrong sign"}, name) {
 			t.Errorf("%s: it said\n%s", name, said)
+		}
+	}
+}
+
+// TestMetricsThatCannotBe: an AUC of 1 is warned of, and one below guessing of a model that has learned.
+func TestMetricsThatCannotBe(t *testing.T) {
+	// Serial: it changes the log of the process.
+	for factor, want := range map[float32]string{1: "no test row is predicted wrong", -1: "a metric is below what guessing has"} {
+		log := logged(t, func() {
+			play(t, 0, 1, func() train.Job {
+				j := job(train.Options{Epochs: 5, Batch: 16, Out: t.TempDir()})
+				j.Metrics = []*nn.Node{nn.AUC(nn.Scale(j.Outputs[0], factor, (1-factor)/2), j.Loss.Graph().Node("y"))}
+				return j
+			})
+		})
+		if n := strings.Count(log, "train: a metric"); n != 1 || !strings.Contains(log, want) {
+			t.Errorf("%v: it warns of\n%s", factor, log)
 		}
 	}
 }

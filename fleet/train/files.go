@@ -99,6 +99,17 @@ func (f Files) withLabels(loss *nn.Node) Files {
 	return f
 }
 
+// checkGroups refuses groups of rows by the label: all test rows would have labels that no row to train on has.
+func (f Files) checkGroups(loss *nn.Node) error {
+	for _, a := range verdict.Aims(loss) {
+		if f.GroupBy == a.Label.Name() {
+			return fmt.Errorf("train: Files.GroupBy is the label %q: test rows would have labels that none to train "+
+				"on has; group by whose the rows are, such as a user's id", f.GroupBy)
+		}
+	}
+	return nil
+}
+
 // checkSplit refuses ways of splitting rows that would have no effect, or contradict each other.
 func (f Files) checkSplit(share float64) error {
 	var ways []string
@@ -262,6 +273,9 @@ func filesOf(path string, above ...fs.FileInfo) (found []string, err error) {
 		if matches, e := files.Match(path); e == nil && len(matches) > 0 {
 			return matches, nil
 		}
+	}
+	if err != nil && strings.ContainsAny(path, "*?[") {
+		return nil, fmt.Errorf("train: rows in files: no file matches the pattern %s", path)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("train: rows in files: %w", err)

@@ -85,7 +85,7 @@ func TestFiles(t *testing.T) {
 	if count(first) == count(other) {
 		t.Errorf("%d rows with either seed", count(first))
 	}
-	for path, want := range map[string]string{"empty": "empty is empty", "full/*.csv": "no such file", "hidden": "holds no files", "loop": "the link " + dir + "/loop/x/back leads to a directory that it is in", "none": "none", "bad": "read as dataset.SlotText"} {
+	for path, want := range map[string]string{"empty": "empty is empty", "full/*.csv": "no file matches the pattern", "hidden": "holds no files", "loop": "the link " + dir + "/loop/x/back leads to a directory that it is in", "none": "none", "bad": "read as dataset.SlotText"} {
 		if _, _, err := (train.Files{Format: format, Paths: of(path)}).Load(t.Context()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want %q", path, err, want)
 		}

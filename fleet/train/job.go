@@ -96,6 +96,9 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		err = errors.Join(checkNodes(j.Loss, "Metrics", j.Metrics), checkNodes(j.Loss, "Show", j.Show),
 			checkNodes(j.Loss, "Outputs", j.Outputs), j.Options.Check())
 	}
+	if j.Data == nil && err == nil {
+		err = j.Files.checkGroups(j.Loss)
+	}
 	if err == nil {
 		err = errors.Join(j.checkMetrics(), j.checkTrained("Metrics", j.Metrics), j.checkTrained("Outputs", j.Outputs),
 			j.modelErr(), j.checkLinear())

@@ -245,6 +245,6 @@ func (t *tests) warnDead(shares []share, e Evaluation) {
 		t.dead = true
 		slog.Warn("train: the model predicts the same whatever it is fed, so that it learns nothing more: most often "+
 			"numbers are fed as they are (Scale or Standardize them, or begin with nn.BatchNorm), or the learning "+
-			"rate is too high", "predictions", how, "node", pred.Label(), "epoch", e.Epoch)
+			"rate or the rule's WeightDecay is too high", "predictions", how, "node", pred.Label(), "epoch", e.Epoch)
 	}
 }

@@ -68,6 +68,10 @@ func (p *program) findTask() error {
 		return fmt.Errorf("label %q has numbers closer to each other than float32 tells apart (%s): subtract their "+
 			"mean", f.name, f.examples())
 	}
+	if f.integers == f.n && len(f.values) == f.n && identifier.MatchString(f.name) {
+		return fmt.Errorf("label %q is another number in every row, as a row's own is (%s): name the field to foretell",
+			f.name, f.examples())
+	}
 	p.task = amount
 	return nil
 }

@@ -48,6 +48,9 @@ func readRows(path string) (*rows, error) {
 		return nil, err
 	}
 	defer f.Close()
+	if st, err := f.Stat(); err == nil && st.IsDir() {
+		return nil, fmt.Errorf("%s is a directory: name one of its files", path)
+	}
 	in, err := unpack.Open(f)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

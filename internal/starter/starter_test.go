@@ -165,6 +165,8 @@ func TestRefused(t *testing.T) {
 		"is a Parquet file":        {write(t, "f.csv", "PAR1\x15", 30, row("#")), "y"},
 		"a zip file or a workbook": {write(t, "f.csv", "PK\x03\x04\r", 30, row("#")), "y"},
 		"file is cut off":          {cut(t), "y"},
+		"in every row, as a row's": {write(t, "f.csv", "x,user_id\n", 30, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d,%d", i%7, 7919*i%1000) }), "user_id"},
+		"is a directory: name":     {t.TempDir(), "y"},
 		"holds arrays":             {write(t, "f.json", "", 30, row(`{"x": #, "y": [#]}`)), "y"},
 	} {
 		if _, err := Write(filepath.Join(t.TempDir(), "p"), c.path, "", c.label, nil); err == nil ||

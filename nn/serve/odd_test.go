@@ -63,3 +63,20 @@ func TestOddValues(t *testing.T) {
 		t.Errorf("%d, the last %v, %v", len(got.Odd), got.Odd[len(got.Odd)-1:], err)
 	}
 }
+
+// TestOneLine: a text whose line ends were lost is told how to keep them; rows of a format without a header are lines of their own.
+func TestOneLine(t *testing.T) {
+	for header, want := range map[bool]bool{true: true, false: false} {
+		format, dir := toyFormat(), t.TempDir()
+		if header {
+			format.Fields = nil
+		}
+		trainedToy(t, dir, format)
+		s, err := OpenScorer(dir, ScorerOptions{})
+		law.Check(t, err)
+		_, err = s.ScoreLines(t.Context(), []byte("a0;a1;b;c;x0;x1;x2;x3ann;bob;3;xy;1.5;2;NA;4"))
+		if err == nil || strings.Contains(err.Error(), "the text is one line: keep the line ends") != want {
+			t.Errorf("with a header, %t: %v", header, err)
+		}
+	}
+}

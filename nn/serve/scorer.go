@@ -332,6 +332,11 @@ func (r *scoring) scoreText(ctx context.Context, w *workspace, d **dataset.Decod
 		*d = made
 	}
 	feeds, err := (*d).Decode(text)
+	csv, is := f.(dataset.CSV)
+	if err != nil && is && csv.Fields == nil && !bytes.Contains(bytes.TrimSpace(text), newline) {
+		err = fmt.Errorf("%w; the text is one line: keep the line ends behind the header and each row, as curl's "+
+			"--data-binary does and -d does not", err)
+	}
 	if err != nil {
 		return Scores{}, err
 	}

@@ -72,7 +72,7 @@ func (r *Report) feed(f Feed) {
 // values checks a feed's values: numbers too far from the others, codes, and fields with one value.
 func (r *Report) values(j Job, f Feed) {
 	seen := r.rows.feeds[f.Name]
-	var absurd, codes, alike []string
+	var absurd, codes, alike, elsewhere []string
 	for _, e := range seen.edges[:min(2, 2*len(seen.columns))] {
 		if seen.columns[e.col].absurd(e.value) {
 			absurd = append(absurd, fmt.Sprintf("%s (%.4g)", j.place(f.Name, e.col), e.value))
@@ -84,6 +84,9 @@ func (r *Report) values(j Job, f Feed) {
 			codes = append(codes, j.place(f.Name, i)+said)
 		}
 		tests := r.tested.feeds[f.Name]
+		if tests != nil && !f.Label && !c.constant() && tests.columns[i].elsewhere(c) {
+			elsewhere = append(elsewhere, j.place(f.Name, i))
+		}
 		always := c.constant() && (tests == nil || tests.columns[i].constant()) // else it hardly ever varies
 		if r.texts == nil && j.Places[f.Name] != nil && always && !seen.constant() && !f.Label {
 			alike = append(alike, j.place(f.Name, i))
@@ -92,6 +95,9 @@ func (r *Report) values(j Job, f Feed) {
 	r.findIn(far, absurd)
 	r.findIn(coded, codes)
 	r.findIn(same, alike)
+	if absurd == nil {
+		r.findIn(moved, elsewhere)
+	}
 }
 
 // far reports whether predictions before the first step have another size than the label's numbers. One that begins

@@ -95,6 +95,8 @@ var (
 		"name it in NAs, and give the column a Missing: as a number it outweighs the others"}
 	far = &fault{"a number lies a million deviations from the others of %s", "is it a number? Leave the row out, or " +
 		"bound its field (nn.Clip): means and averages are of it alone"}
+	moved = &fault{"test rows have numbers further from the others than five deviations, on average, in %s",
+		"are they in the same unit, and of rows of the same kind? A model foretells nothing that far out"}
 )
 
 // textual checks the files' texts. Fields with the same fault are one finding.

@@ -64,6 +64,13 @@ func (c *column) code(by dataset.Scaling) (said string) {
 	return said
 }
 
+// elsewhere reports whether the numbers lie five deviations of others from these, on average.
+func (c *column) elsewhere(others *column) bool {
+	mean := others.sum / others.n
+	deviation := math.Sqrt(max(others.squares/others.n-mean*mean, 0))
+	return c.n >= enoughRows && math.Abs(c.sum/c.n-mean) > 5*deviation
+}
+
 // absurd reports whether a number lies a million deviations off. A deviation is about a quarter of the range of all but
 // the first and the last of a hundred numbers.
 func (c *column) absurd(x float64) bool {
