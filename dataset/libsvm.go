@@ -3,13 +3,14 @@ package dataset
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
 // LibSVM is the text format of LIBSVM, XGBoost and many data sets: each line has a label and index:value pairs
 // separated by blanks.
 //
-//	+1 3:0.5 17:1 # what follows a # is a comment, and qid:N is passed over
+//	+1 qid:7 3:0.5 17:1 # what follows a # is a comment
 //
 // With Features rows become
 //
@@ -21,6 +22,12 @@ import (
 //	ids    varying int64         the indices as they stand there
 //	values varying float32       the values beside them
 //	label  [N,1]   float32
+//
+// and with Groups, after label,
+//
+//	qid    [N,1]   int64          the group of a row, such as the query of a document
+//
+// which is passed over without it.
 type LibSVM struct {
 	// Features is the number of features, the largest permitted index.
 	Features int
@@ -29,10 +36,12 @@ type LibSVM struct {
 	// Binary is for labels of two classes: −1 and 1, or 0 and 1, become 0 and 1; others are errors. By default labels
 	// are not changed.
 	Binary bool
+	// Groups adds the column qid; a line without one is an error.
+	Groups bool
 }
 
-// Columns returns x, or ids and values, and label.
-func (f LibSVM) Columns() ([]Column, error) {
+// Columns returns x, or ids and values, label, and with Groups qid.
+func (f LibSVM) Columns() (columns []Column, err error) {
 	switch {
 	case f.Features < 0:
 		return nil, fmt.Errorf("%w LibSVM.Features is %d: want 1 or more, or 0 for ids and values", ErrOption,
@@ -40,20 +49,27 @@ func (f LibSVM) Columns() ([]Column, error) {
 	case f.Features == 0 && f.ZeroBased:
 		return nil, fmt.Errorf("%w LibSVM.ZeroBased: without Features indices are ids as they stand there", ErrOption)
 	case f.Features == 0:
-		return []Column{Varying(Ints("ids")), Varying(Floats("values")), Floats("label")}, nil
+		columns = []Column{Varying(Ints("ids")), Varying(Floats("values")), Floats("label")}
+	default:
+		columns = []Column{Floats("x", f.Features), Floats("label")}
 	}
-	return []Column{Floats("x", f.Features), Floats("label")}, nil
+	if f.Groups {
+		columns = append(columns, Ints("qid"))
+	}
+	return columns, nil
 }
 
 // NewParser returns a parser of such lines.
 func (f LibSVM) NewParser() (Parser, error) {
 	columns, err := f.Columns()
-	return &libsvmParser{f, len(columns) - 1}, err
+	label := slices.IndexFunc(columns, func(c Column) bool { return c.Name == "label" })
+	return &libsvmParser{f, label, false}, err
 }
 
 type libsvmParser struct {
 	LibSVM
-	label int // the column of the label
+	label   int  // the column of the label
+	grouped bool // the line has a qid
 }
 
 // passes reports whether a line is a comment, or blank.
@@ -77,9 +93,11 @@ func (p *libsvmParser) ParseLine(line []byte, row Row) error {
 	case p.Binary && label != 0 && label != 1:
 		return badField("label", "-1, 0 or 1", word)
 	}
-	row.Floats(p.label)[0] = label
+	row.Floats(p.label)[0], p.grouped = label, false
 	for {
-		if word, line = nextWord(line); len(word) == 0 {
+		if word, line = nextWord(line); len(word) == 0 && p.Groups && !p.grouped {
+			return badField("qid", "qid:N, the group of the row", nil)
+		} else if len(word) == 0 {
 			return nil
 		}
 		if err := p.feature(word, row); err != nil {
@@ -90,11 +108,24 @@ func (p *libsvmParser) ParseLine(line []byte, row Row) error {
 
 var qid = []byte("qid")
 
+// group sets the group of a row.
+func (p *libsvmParser) group(text []byte, row Row) error {
+	if !p.Groups {
+		return nil
+	}
+	id, ok := parseInt(text)
+	if !ok {
+		return badField("qid", intKind.want(text), text)
+	}
+	row.Ints(p.label + 1)[0], p.grouped = id, true
+	return nil
+}
+
 // feature sets the value of a pair.
 func (p *libsvmParser) feature(pair []byte, row Row) error {
 	index, text, found := bytes.Cut(pair, []byte{':'})
 	if bytes.Equal(index, qid) {
-		return nil
+		return p.group(text, row)
 	}
 	i, ok := parseInt(index)
 	switch {

@@ -228,6 +228,7 @@ func fieldCases(t *testing.T) map[string][2]string {
 		"Derived.Buckets":  {lawDerived(Derived{From: []string{"y"}, Part: Hour}), lawDerived(Derived{From: []string{"y"}, Buckets: []float64{5}})},
 		"LibSVM.Features":  {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Features = 4 })},
 		"LibSVM.ZeroBased": {lawLibSVM(func(f *LibSVM) { f.Features = 4 }), lawLibSVM(func(f *LibSVM) { f.Features, f.ZeroBased = 4, true })},
+		"LibSVM.Groups":    {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Groups = true })},
 		"LibSVM.Binary":    {lawLibSVM(func(*LibSVM) {}), lawLibSVM(func(f *LibSVM) { f.Binary = true })},
 		"Slot.Name":        {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: fmt.Sprint(t.Name()), IDs: nil})},
 		"Slot.Ints":        {lawGenerator(Slot{Name: "t", Ints: []int64{2}}), lawGenerator(Slot{Name: "t", Ints: []int64{3}})},
