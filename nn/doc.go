@@ -46,8 +46,8 @@
 //     [SmoothL1], [Huber], [FocalLoss], [Hinge], [Contrastive], [BPR]; over a sample of very many classes [NCE] and
 //     [SampledSoftmax], with candidates from a [Sampler]; and of two towers [InBatchSoftmax], with [Frequencies].
 //     [WeightedMean] weighs examples, by their labels with [ClassWeights]
-//   - metrics: [AUC], [BatchAUC], [SlidingAUC], [GroupAUC], [BucketError], [MAE], [MSE], [RMSE], [Accuracy], [TopK],
-//     [BatchAccuracy], [BatchTopK], [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision],
+//   - metrics: [AUC], [BatchAUC], [SlidingAUC], [GroupAUC], [GroupNDCG], [GroupMRR], [BucketError], [MAE], [MSE],
+//     [RMSE], [Accuracy], [TopK], [BatchAccuracy], [BatchTopK], [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision],
 //     [MacroRecall], [MacroF1], [ConfusionMatrix], [NDCG], [RecallAt]; [Weighted] gives them weights
 //
 // OPS.md in this directory lists all of them with their formulas, and their names in PyTorch, Keras and Fleet.
@@ -171,6 +171,7 @@ package nn
 //	metric.go         counts that add up over executors
 //	auc.go            AUC, of all batches, of one, or of the last; probabilities against rates
 //	groupauc.go       AUC within groups
+//	grouprank.go      NDCG and reciprocal ranks of groups
 //	accuracy.go       Accuracy and TopK, Precision, Recall, BinaryAccuracy
 //	errors.go         MAE, MSE, RMSE
 //	measure.go        metrics that are formulas of sums, and weights in all

@@ -15,7 +15,7 @@ func TestEveryOpIsSaved(t *testing.T) {
 	law.Slow(t)
 	seen := map[string]bool{"input": true, "dropout": true, // tests of their own
 		"auc": true, "batch_auc": true, "accuracy": true, "batch_accuracy": true, "precision": true, "recall": true, "binary_accuracy": true,
-		"sliding_auc": true, "group_auc": true, "bucket_error": true, "mae": true, "mse": true, "rmse": true, "measure": true}
+		"sliding_auc": true, "group_auc": true, "group_rank": true, "bucket_error": true, "mae": true, "mse": true, "rmse": true, "measure": true}
 	for _, c := range gradientCases {
 		t.Run(c.name, func(t *testing.T) {
 			g, feed := NewGraph(1), batchOf{}

@@ -111,6 +111,7 @@ func (j *Job) meanings(f dataset.Format) map[string]meaning {
 	case dataset.MultiSlot:
 		slots = f.Slots
 	case dataset.LibSVM:
+		f.Groups = false // a column more, and no other values
 		whole = fmt.Sprintf("%+v", f)
 	case dataset.Criteo:
 		f.Height = cmp.Or(f.Height, 1_000_001)

@@ -264,7 +264,7 @@ func TestOtherFormats(t *testing.T) {
 		{dataset.SlotText{Slots: slots("a", "b")}, dataset.MultiSlot{Slots: slots("b", "a")}, `column "x" had Fields [a b] and has [b a]`},
 		{dataset.MultiSlot{Slots: slots("a", "b")}, dataset.MultiSlot{Slots: slots("a", "b"), Order: []string{"click", "b", "a"}}, ""},
 		{dataset.LibSVM{Features: 2}, dataset.LibSVM{Features: 2}, ""},
-		{dataset.LibSVM{Features: 2}, dataset.LibSVM{Features: 2, ZeroBased: true}, `column "x" had Format "{Features:2 ZeroBased:false Binary:false}" and has "{Features:2 ZeroBased:true Binary:false}"`},
+		{dataset.LibSVM{Features: 2}, dataset.LibSVM{Features: 2, ZeroBased: true}, `column "x" had Format "{Features:2 ZeroBased:false Binary:false Groups:false}" and has "{Features:2 ZeroBased:true Binary:false Groups:false}"`},
 		{dataset.Criteo{}, dataset.Criteo{Height: 1_000_001}, ""},
 		{dataset.Criteo{}, dataset.Criteo{Height: 1000}, `column "C" had Format "{Dense:`},
 		{dataset.Criteo{}, dataset.Criteo{Dense: dataset.Log1p}, `column "dense_input" had Format "{Dense:`},

@@ -110,7 +110,8 @@ func (k *kept) row(w []float32, id uint64) bool {
 	return has
 }
 
-// changedRow copies the row of an id in the newest layer that contains it to w; has is false if it is dropped there.
+// changedRow copies the row of an id in the newest layer that contains it to w, as row does; has is false if it
+// is dropped there.
 func (k *kept) changedRow(w []float32, id uint64) (has, known bool) {
 	h := mixed(id)
 	for i := len(k.layers) - 1; i >= 0; i-- {

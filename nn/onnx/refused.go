@@ -13,8 +13,8 @@ var refused = map[string][]string{
 		"softmax_with_cross_entropy", "square_error", "absolute_error", "smooth_l1", "focal_loss", "hinge",
 		"contrastive"},
 	"it is a metric, which counts over batches: name what it measures in Options.Outputs": {"auc", "batch_auc",
-		"sliding_auc", "group_auc", "bucket_error", "mae", "mse", "rmse", "accuracy", "batch_accuracy", "precision",
-		"recall", "binary_accuracy", "measure"},
+		"sliding_auc", "group_auc", "group_rank", "bucket_error", "mae", "mse", "rmse", "accuracy", "batch_accuracy",
+		"precision", "recall", "binary_accuracy", "measure"},
 }
 
 // whyNot returns why an op is not written.

@@ -1,0 +1,71 @@
+package train_test
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
+)
+
+// inGroups are points of which each seventh is of one group, some with another label than their sign says.
+func inGroups(n int) func(context.Context) (rows, test *dataset.Dataset, err error) {
+	return func(context.Context) (_, _ *dataset.Dataset, err error) {
+		all := dataset.Generate(n+100, func(i int, r dataset.Row) error {
+			x := float32(i%20)/10 - 0.95
+			if r.Floats(0)[0] = x; (x > 0) != (i*7919%13 < 3) {
+				r.Floats(1)[0] = 1
+			}
+			r.Ints(2)[0] = int64(i % 7)
+			return nil
+		}, dataset.Floats("x"), dataset.Floats("y"), dataset.Ints("who"))
+		return all.Take(n), all.Skip(n), nil
+	}
+}
+
+// grouped are metrics by group.
+func grouped(g *nn.Graph, pred *nn.Node) []*nn.Node {
+	y, who := g.Node("y"), g.IDs("who", 1)
+	return []*nn.Node{nn.GroupAUC(pred, y, who), nn.GroupNDCG(pred, y, who, 5), nn.GroupMRR(pred, y, who)}
+}
+
+// TestMetricsOfGroups: in every way of training, and in a job that goes on on other workers, evaluations have the metrics by group of all
+// test rows, as one process has them with the model that is left.
+func TestMetricsOfGroups(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	for _, c := range []struct {
+		servers, workers int
+		mode             string
+	}{{0, 1, ""}, {0, 3, ""}, {2, 2, "sync"}, {1, 2, "async"}, {1, 2, "geo"}, {1, 3, "half_async"}, {1, 2, "ssp"}} {
+		dir := t.TempDir()
+		for life, workers := range []int{c.workers, c.workers + 1} {
+			results, _ := play(t, c.servers, workers, func() train.Job {
+				j := job(train.Options{Mode: c.mode, Epochs: 1 + life, Batch: 16, EvalEvery: 5, Out: dir + "/out", Checkpoint: dir + "/checkpoints"})
+				j.Data, j.Metrics = inGroups(400), grouped(j.Loss.Graph(), j.Outputs[0])
+				return j
+			})
+			m, err := serve.Load(dir + "/out/model")
+			law.Check(t, err)
+			_, tests, _ := inGroups(400)(t.Context())
+			rows, err := tests.Batch(t.Context())
+			law.Check(t, err)
+			m.Graph.Input("y", 1)
+			want, err := nn.NewExecutor(m.Graph).Eval(t.Context(), rows, grouped(m.Graph, m.Outputs[0])...)
+			law.Check(t, err)
+			for i, name := range []string{"test group_auc", "test group_ndcg", "test group_mrr"} {
+				for w, r := range results {
+					got, first := r.Last.Values[name], results[0].Last.Values[name]
+					if got != first || math.Abs(got-float64(want[i].Float32s()[0])) > 1e-6 || !(got > 0 && got <= 1) {
+						t.Errorf("%+v, %s: worker %d has %v, the first %v, the model %v", c, name, w, got, first, want[i])
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package histogram
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// AddRanked adds a score of any size with its relevance, 0 or more, for Gain and Reciprocal alone.
+func (s *Scores) AddRanked(group int64, score, relevance float32) {
+	key := math.Float32bits(score + 0) // −0 is 0
+	if key>>31 == 1 {
+		key = ^key
+	} else {
+		key |= 1 << 31
+	}
+	s.keep(scored{group, key, float64(relevance)})
+}
+
+// Gain is the mean over groups of Σ relevance/log₂(rank+1) of the first k ranks over its value in the best order;
+// groups without anything relevant are left out. Equal scores have the mean over their orders.
+func (s *Scores) Gain(k int) float64 {
+	return s.mean(func(rows []scored) (float64, bool) {
+		ideal := slices.Clone(rows)
+		slices.SortFunc(ideal, func(a, b scored) int { return cmp.Compare(a.weight, b.weight) })
+		for i := range ideal {
+			ideal[i].key = uint32(i)
+		}
+		best := gain(ideal, k)
+		return gain(rows, k) / best, best > 0
+	})
+}
+
+// Reciprocal is the mean over groups of 1/rank of the first relevant row, as Gain.
+func (s *Scores) Reciprocal() float64 { return s.mean(reciprocal) }
+
+// mean is the mean over groups of what of returns.
+func (s *Scores) mean(of func(rows []scored) (float64, bool)) float64 {
+	s.order()
+	sum, n := 0.0, 0.0
+	for from, to := 0, 0; from < len(s.rows); from = to {
+		for to = from; to < len(s.rows) && s.rows[to].group == s.rows[from].group; to++ {
+		}
+		if v, has := of(s.rows[from:to]); has {
+			sum, n = sum+v, n+1
+		}
+	}
+	return sum / n // NaN without a group
+}
+
+// fromTop yields the rows of equal scores, from the highest, with the number of those above; rows begin with the
+// lowest.
+func fromTop(rows []scored) func(yield func(above int, same []scored) bool) {
+	return func(yield func(int, []scored) bool) {
+		for to := len(rows); to > 0; {
+			from := to - 1
+			for from > 0 && rows[from-1].key == rows[to-1].key {
+				from--
+			}
+			if !yield(len(rows)-to, rows[from:to]) {
+				return
+			}
+			to = from
+		}
+	}
+}
+
+// gain is the discounted gain of the first k ranks.
+func gain(rows []scored, k int) (sum float64) {
+	for above, same := range fromTop(rows) {
+		discounts, relevance := 0.0, 0.0
+		for i, r := range same {
+			if above+i < k {
+				discounts += 1 / math.Log2(float64(above+i+2))
+			}
+			relevance += r.weight
+		}
+		sum += discounts * relevance / float64(len(same))
+	}
+	return sum
+}
+
+// reciprocal is that of the rank of the first relevant row, if there is one.
+func reciprocal(rows []scored) (mean float64, has bool) {
+	for above, same := range fromTop(rows) {
+		relevant, none := 0, 1.0 // the chance that no row so far is relevant
+		for _, r := range same {
+			if r.weight > 0 {
+				relevant++
+			}
+		}
+		for i := 0; i < len(same) && relevant > 0; i++ {
+			first := min(float64(relevant)/float64(len(same)-i), 1)
+			mean, none = mean+none*first/float64(above+i+1), none*(1-first)
+		}
+		if relevant > 0 {
+			return mean, true
+		}
+	}
+	return 0, false
+}
