@@ -3,12 +3,14 @@ package train
 import (
 	"bytes"
 	"cmp"
-	"encoding/xml"
 	"fmt"
+	"html"
 	"io"
 	"math"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // panel is a drawing of lines over one pair of axes; series are the points of a line, whose name is its style too.
@@ -135,8 +137,12 @@ func (l series) draw(b *bytes.Buffer, x, y axis) {
 
 func text(b *bytes.Buffer, class string, x, y float64, s string) {
 	fmt.Fprintf(b, "<text class=%q x=\"%.1f\" y=\"%.1f\">", class, x, y)
-	xml.EscapeText(b, []byte(s)) // a buffer does not fail
-	b.WriteString("</text>\n")
+	b.WriteString(html.EscapeString(strings.Map(func(c rune) rune {
+		if unicode.IsPrint(c) {
+			return c
+		}
+		return utf8.RuneError // XML has no other control characters
+	}, s)) + "</text>\n")
 }
 
 // axis maps the numbers between two to pixels.
