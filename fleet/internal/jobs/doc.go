@@ -8,7 +8,8 @@
 // A program is plain data: the model, the rules and the strategy of a program of package twin, hooks, and lives. A life
 // is one start of all roles, on its own numbers of servers, workers and samples of a batch. Strikes end it: a signal to
 // all roles or to one, a crash, an error of a hook, each behind a step, in an evaluation or in the hook of an epoch's
-// end. A worker may be started again alone. The last life is not struck.
+// end; or a role stands still for a while. A worker may be started again alone, or the others go on without it. The
+// last life is not struck.
 //
 //	program.go  Program, Life, Strike: a job as data, and as text
 //	draw.go     a program is drawn by seed

@@ -37,6 +37,7 @@ func Draw(seed uint64) Program {
 	p.User = pick(r, 0, 0, 30, 34<<10)
 	p.drawMore(rand.New(rand.NewPCG(seed, 43)), l)
 	p.drawLives(r, l)
+	p.drawLosses(rand.New(rand.NewPCG(seed, 44)))
 	if p.Tests > 0 && often(r, 4) {
 		p.Worse = !often(r, 3)
 		if p.Patience = pick(r, 0, 2, 4); p.Rules.All.LR > 0 { // no schedule has its place
@@ -108,10 +109,36 @@ func (p *Program) drawLives(r *rand.Rand, leg twin.Leg) {
 	p.Reloads = p.all(func(l Life) bool { return l.Servers > 0 && p.inStep(l) }) && often(r, 4)
 }
 
+// drawLosses has roles stand still, or the others go on without a worker that dies.
+func (p *Program) drawLosses(r *rand.Rand) {
+	if mode := p.Strategy.Mode; mode == strategy.ModeSync || mode == strategy.ModeSSP {
+		p.Lost = pick(r, "", "", strategy.WorkerBack, strategy.WorkerGoOn)
+	}
+	if p.Lost == strategy.WorkerGoOn && !p.all(func(l Life) bool { return l.Servers > 0 }) {
+		p.Lost = "" // workers at different places of their shares have no steps of the same number without servers
+	}
+	for i := range p.Lives[:len(p.Lives)-1] {
+		l := &p.Lives[i]
+		if l.Servers == 0 && l.Workers == 1 || !often(r, 3) { // nobody is there for whom it could stand still
+			continue
+		}
+		s := Strike{Kind: "pause", Role: fmt.Sprintf("worker %d", r.IntN(l.Workers)), By: r.IntN(l.Workers), At: "step",
+			Step: 1 + r.IntN(max(1, p.steps(*l)*p.epochs(*l))),
+			Away: pick(r, 100*time.Millisecond, 3*time.Second, 20*time.Second, 45*time.Second, 2*time.Minute)}
+		if l.Servers > 0 && often(r, 2) {
+			s.Role = fmt.Sprintf("server %d", r.IntN(l.Servers))
+		}
+		l.Strikes = append(l.Strikes, s)
+	}
+}
+
+// steps are how many steps a worker makes in an epoch at least.
+func (p *Program) steps(l Life) int { return (p.Model.Samples/l.Workers + l.Batch - 1) / l.Batch }
+
 // strike draws what befalls a role, or all.
 func (p *Program) strike(r *rand.Rand, l Life, room bool, behind *string) Strike {
 	s := Strike{Kind: pick(r, "end", "end", "kill", "fail"), Role: "all", By: r.IntN(l.Workers)}
-	steps := (p.Model.Samples/l.Workers + l.Batch - 1) / l.Batch
+	steps := p.steps(l)
 	s.At, s.Step = "step", 1+r.IntN(max(1, steps*p.epochs(l)))
 	switch {
 	case *behind != "": // as long as a worker catches up

@@ -37,6 +37,9 @@ func (p Program) strategy(l Life, dir string) strategy.Strategy {
 	}
 	s.Recovery = strategy.Recovery{Dir: filepath.Join(dir, "checkpoints"), Every: strategy.Duration(p.Every),
 		Deltas: p.Deltas}
+	if l.Servers > 0 {
+		s.Recovery.WorkerLost = p.Lost
+	}
 	if p.Journal && l.Servers > 0 {
 		s.Recovery.Journal, s.Recovery.JournalDir = strategy.JournalProcess, filepath.Join(dir, "journals")
 	}

@@ -155,10 +155,16 @@ func (p Program) may() (more, less float64) {
 		for _, s := range l.Strikes {
 			on := float64(l.Batch * max(1, l.Threads)) // on the way of a worker
 			switch {
+			case p.goesOnWithout(l) && (strings.HasPrefix(s.Role, "worker") || s.Kind == "pause"):
+				share := (p.Model.Samples + l.Workers - 1) / l.Workers
+				less += float64(share * p.epochs(l))
 			case p.Strategy.Mode == strategy.ModeGeo: // what was not exchanged
 				less += float64(l.Workers*p.Strategy.KSteps) * on
-			case s.Role != "all" && !p.inStep(l) && strings.HasPrefix(s.Role, "worker"):
+			case !p.inStep(l) && (strings.HasPrefix(s.Role, "worker") || s.Kind == "pause"):
 				most := max(1, p.Strategy.SendQueueSize+p.Strategy.ThreadPoolSize) * max(1, p.Strategy.MaxMergeVarNum)
+				if strings.HasPrefix(s.Role, "server") { // which takes all workers for dead
+					most *= l.Workers
+				}
 				more += 2 * float64(most) * on
 			}
 		}
@@ -179,7 +185,7 @@ func (p Program) periods(s *stage, clock int) (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("%d periods have ended, want %d", clock, p.Epochs))
 	}
 	n := s.left.Seen.Ends
-	if p.Patience == 0 && p.all(p.inStep) && p.User == 0 && // beside which a checkpoint has no room for a long history
+	if p.Patience == 0 && p.all(p.goesBack) && p.User == 0 && // which leaves a long history no room
 		(s.left.Seen.Evaluations != len(s.left.History) || n < len(epochs) || n > ends) {
 		wrong = append(wrong, fmt.Sprintf("the hook has seen %+v; the history has %d evaluations, %d at ends of epochs",
 			s.left.Seen, len(s.left.History), ends))
@@ -189,7 +195,7 @@ func (p Program) periods(s *stage, clock int) (wrong []string) {
 
 // serves says whether what was published last is what the job has left.
 func (s *stage) serves() (wrong []string) {
-	if !s.p.Publishes || !s.p.all(s.p.inStep) || s.p.Patience > 0 {
+	if !s.p.Publishes || !s.p.all(s.p.goesBack) || s.p.Patience > 0 {
 		return nil
 	}
 	got, err := weightsOf(s.left.Chain...)

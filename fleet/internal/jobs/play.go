@@ -196,6 +196,11 @@ func (s *stage) live(l Life) {
 		})
 	}
 	all.Wait()
+	for _, strike := range l.Strikes {
+		if strike.Kind == "pause" { // until what reached it meanwhile is answered
+			time.Sleep(strike.Away)
+		}
+	}
 }
 
 // process is one process of a role; away is until it is started again, if it is.
@@ -240,6 +245,10 @@ func (a *actor) at(place string) error {
 func (a *actor) strike(s Strike) {
 	for name, b := range a.actors {
 		if s.Role != "all" && name != s.Role || b.fate != nil {
+			continue
+		}
+		if s.Kind == "pause" {
+			b.cable.Pause(s.Away)
 			continue
 		}
 		b.away = s.Away

@@ -33,7 +33,9 @@ type Program struct {
 	Publishes bool          `json:",omitempty"` // a base or a delta at each epoch's end
 	Reloads   bool          `json:",omitempty"` // an epoch's end begins with a save that is loaded
 	Sharded   bool          `json:",omitempty"`
-	Lives     []Life        `json:",omitempty"`
+	// Lost is what a worker's death means to the others, of lives whose workers go in step with servers.
+	Lost  strategy.WorkerLost `json:",omitempty"`
+	Lives []Life              `json:",omitempty"`
 }
 
 // Life is one start of all roles, until the last of them has ended.
@@ -51,7 +53,8 @@ func (l Life) asked() bool {
 
 // Strike is what befalls a role, or all of them.
 type Strike struct {
-	// Kind is "end": asked to end, as by SIGTERM; "kill", as by kill -9; or "fail": its hook returns an error.
+	// Kind is "end": asked to end, as by SIGTERM; "kill", as by kill -9; "fail": its hook returns an error; or "pause":
+	// nothing comes from it or to it.
 	Kind string
 	Role string // "server 0", "worker 1", or "all"
 	// By is the worker that comes to the place first, At the place: "step", "evaluated", "epoch ends" before the hook
@@ -59,7 +62,7 @@ type Strike struct {
 	By   int
 	At   string
 	Step int // of the life's steps of that worker, or the number of its evaluation or of its epoch's end
-	// Away is how long a worker is away that is started again alone; 0 means until the next life.
+	// Away is how long a role is away that is started again alone, or stands still; 0 means until the next life.
 	Away time.Duration `json:",omitempty"`
 }
 
@@ -85,12 +88,20 @@ func (p Program) all(is func(l Life) bool) bool {
 	return !slices.ContainsFunc(p.Lives, func(l Life) bool { return !is(l) })
 }
 
+// goesOnWithout says whether the others of a life go on without a worker that dies: what that had to train is missing.
+func (p Program) goesOnWithout(l Life) bool {
+	return p.Lost == strategy.WorkerGoOn && l.Servers > 0 && p.inStep(l)
+}
+
+// goesBack says whether all roles of a life go back when a worker dies: what the others do next, that one has seen too.
+func (p Program) goesBack(l Life) bool { return p.inStep(l) && !p.goesOnWithout(l) }
+
 // exact says whether a job without strikes comes to the same bits: workers go in step, on the same batches in each
 // life.
 func (p Program) exact() bool {
 	first := p.Lives[0]
 	return p.Strategy.Payload == "" && !p.noisy() && p.Model.More.MaxBytes == 0 && p.all(func(l Life) bool {
-		return p.inStep(l) && p.kind(l) != string(strategy.ModeSSP) && l.Workers == first.Workers &&
+		return p.goesBack(l) && p.kind(l) != string(strategy.ModeSSP) && l.Workers == first.Workers &&
 			l.Batch == first.Batch && (!p.parts(l) || p.kind(l) == p.kind(first))
 	})
 }
@@ -121,8 +132,8 @@ func (p Program) counted() bool {
 func (p Program) anew() (epochs int) {
 	for i, l := range p.Lives[1:] {
 		before := p.Lives[i]
-		lost := !p.inStep(before) && slices.ContainsFunc(before.Strikes, func(s Strike) bool {
-			return strings.HasPrefix(s.Role, "worker")
+		lost := !p.goesBack(before) && slices.ContainsFunc(before.Strikes, func(s Strike) bool {
+			return strings.HasPrefix(s.Role, "worker") || s.Kind == "pause" // which has others take workers for dead
 		})
 		switch {
 		case before.Workers == l.Workers && max(1, before.Threads) == max(1, l.Threads):

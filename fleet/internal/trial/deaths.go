@@ -66,6 +66,7 @@ type Cable struct {
 
 	mu        sync.Mutex
 	listeners []transport.Listener
+	still     time.Time // the process stands still until then
 }
 
 // Listen implements [transport.Transport].
@@ -76,7 +77,51 @@ func (c *Cable) Listen(endpoint string) (transport.Listener, error) {
 		defer c.mu.Unlock()
 		c.listeners = append(c.listeners, l)
 	}
-	return l, err
+	return door{l, c}, err
+}
+
+// door is a process's listener, which stands still with it.
+type door struct {
+	transport.Listener
+	c *Cable
+}
+
+// Serve implements [transport.Listener].
+func (d door) Serve(h transport.Handler) error { return d.Listener.Serve(d.stands(h)) }
+
+// HandleReads is what [transport.HandleReads] calls.
+func (d door) HandleReads(h transport.Handler) { transport.HandleReads(d.Listener, d.stands(h)) }
+
+// stands has a handler wait while the process stands still.
+func (d door) stands(h transport.Handler) transport.Handler {
+	return func(req []byte, reply *transport.Reply) {
+		_ = d.c.stand(context.Background())
+		h(req, reply)
+		_ = d.c.stand(context.Background())
+	}
+}
+
+// Pause has the process stand still: for so long nothing comes from it or to it.
+func (c *Cable) Pause(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.still = time.Now().Add(d)
+}
+
+// stand waits while the process stands still.
+func (c *Cable) stand(ctx context.Context) error {
+	c.mu.Lock()
+	rest := time.Until(c.still)
+	c.mu.Unlock()
+	if rest <= 0 {
+		return nil
+	}
+	select {
+	case <-time.After(rest):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // Kill ends the process at this end of the cable as kill -9 does: it sends nothing more, and its port is closed.
@@ -96,7 +141,15 @@ func (c *Cable) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 	if c.Pulled.Load() && endpoint != c.Left {
 		return ErrPulled
 	}
-	return c.Transport.Call(ctx, endpoint, req, read)
+	if err := c.stand(ctx); err != nil {
+		return err
+	}
+	return c.Transport.Call(ctx, endpoint, req, func(body []byte) error {
+		if err := c.stand(ctx); err != nil {
+			return err
+		}
+		return read(body)
+	})
 }
 
 // half is a worker's transport that, once cut, delivers one push to one server, and no answer.

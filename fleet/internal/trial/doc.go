@@ -41,7 +41,7 @@
 //	streets.go    Streets are connections between roles that can be cut, a Ghost repeats messages of a dead process
 //	arrival.go    Arrival records the generation that a worker has joined
 //	ledger.go     Ledger checks the weights that a process saw: for lost, doubled and mixed pushes
-//	deaths.go     Cable is pulled, DieHalfway leaves a push on its way, Another takes a role over
+//	deaths.go     Cable is pulled or stands still, DieHalfway leaves a push on its way, Another takes a role over
 //
 // Results:
 //
