@@ -82,6 +82,23 @@ func TestReplayedStepsHaveTheirRates(t *testing.T) {
 	}
 }
 
+// TestFactorsOfUpdatesThatAreMadeAgain: a store that goes back to an earlier update keeps the factor that was set last.
+func TestFactorsOfUpdatesThatAreMadeAgain(t *testing.T) {
+	f, twin := newFactored(t, optimizer.SGD{LR: 0.1}), newFactored(t, optimizer.SGD{LR: 0.1})
+	f.update(t, nil)
+	f.SetRateFactor(2)
+	f.update(t, nil)
+	f.SetRateFactor(1)
+	w, state, step := twin.Blocks[0].Values.Snapshot()
+	check(t, f.Blocks[0].Values.Restore(w, state, step))
+	f.SetStep(0)
+	for range 3 {
+		f.update(t, nil)
+		twin.update(t, nil)
+	}
+	same(t, "dense", pulled(t, &twin.Store), pulled(t, &f.Store))
+}
+
 // moved goes on with another store to which everything was carried, as a checkpoint does.
 func moved(t fataler, f *factored, rule optimizer.Rule) *factored {
 	to := newFactored(t, rule)

@@ -62,12 +62,19 @@ func (p *progress) applied() int64 {
 	return p.last - int64(len(p.open))
 }
 
-// set makes step the last update; it and all before it are finished.
+// set makes step the last update; it and all before it are finished. The factor that was set last counts from the next
+// one on, whatever others counted for updates that are made again.
 func (p *progress) set(step int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.last, p.open = step, nil
 	p.finished.Store(step)
+	all := p.known()
+	if n := len(all); n > 0 && all[n-1].From > step {
+		kept := slices.DeleteFunc(slices.Clone(all), func(f Factor) bool { return f.From > step })
+		kept = append(kept, Factor{step + 1, all[n-1].By})
+		p.factors.Store(&kept)
+	}
 }
 
 // before is the last finished update while the given one is applied. Reads and pushes bring rows up to it, and no

@@ -105,5 +105,5 @@ func (s *Store) AdvanceTo(step int64) {
 	}
 }
 
-// SetStep sets the number of finished updates, after a load.
+// SetStep sets the number of finished updates, after a load. The factor on learning rates stays.
 func (s *Store) SetStep(step int64) { s.steps.set(step) }
