@@ -2,9 +2,12 @@ package fleet_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +18,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"gorgonia.org/tensor"
@@ -101,6 +105,63 @@ func TestThreadsThatMerge(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestThreadsThatMeetSaveTheirAverages: where threads wait for each other's steps and push together, what one of them
+// evaluates behind its step has the moving averages that it saves there.
+func TestThreadsThatMeetSaveTheirAverages(t *testing.T) {
+	t.Parallel()
+	const threads, steps = 2, 6
+	dir := t.TempDir()
+	fleettest.Cluster{Servers: 1, Workers: 1}.Simulate(t, nil, func(ctx context.Context, f *fleet.Fleet) error {
+		g := nn.NewGraph(1)
+		x, y := g.Input("x", 2), g.Input("y", 1)
+		pred := nn.Linear(nn.BatchNorm(x, nn.NormOptions{Name: "norm", Momentum: 0.5}), 1, nn.LinearOptions{})
+		averages := []*nn.Node{g.Node("norm.w_1"), g.Node("norm.w_2")}
+		same := func(ctx context.Context, step int) error {
+			exe, dir := nn.NewExecutor(g), filepath.Join(dir, fmt.Sprint(step))
+			evaluated, err := exe.Eval(ctx, nil, averages...)
+			if err = errors.Join(err, exe.Close(ctx), f.SaveInferenceModel(ctx, dir, nn.Inference(pred))); err != nil {
+				return err
+			}
+			m, err := serve.Load(dir)
+			if err != nil {
+				return err
+			}
+			for _, p := range m.Graph.Params() {
+				for i, n := range averages {
+					if want := evaluated[i].Float32s(); p.Name == n.Name() && !slices.Equal(p.W, want) {
+						return fmt.Errorf("step %d: %s is evaluated as %v and saved as %v", step, p.Name, want, p.W)
+					}
+				}
+			}
+			return nil
+		}
+		train := func(ctx context.Context, thread int) error {
+			exe, o := nn.NewExecutor(g), nn.TrainOptions{}
+			exe.SetThread(thread, threads)
+			if thread == 0 {
+				o.Step = func(ctx context.Context, r nn.TrainResult) error { return same(ctx, r.Steps) }
+			}
+			_, err := exe.TrainFrom(ctx, func(yield func(dataset.Batch, error) bool) {
+				for step := range steps + thread {
+					time.Sleep(time.Duration(1+thread) * time.Second)
+					v := float32(step*step + thread)
+					if !yield(dataset.Batch{"x": tensor.New(tensor.WithShape(2, 2), tensor.WithBacking([]float32{v, 1, 2, -v})),
+						"y": tensor.New(tensor.WithShape(2, 1), tensor.WithBacking([]float32{v, 1}))}, nil) {
+						return
+					}
+				}
+			}, o)
+			return errors.Join(err, exe.Close(ctx))
+		}
+		s := strategy.Strategy{Mode: strategy.ModeHalfAsync, Merge: strategy.MergeMean}
+		return trial.Play(ctx, f, nn.Mean(nn.SquareError(pred, y)), optimizer.SGD{LR: 0.01}, s, func() error {
+			other := make(chan error, 1)
+			go func() { other <- train(ctx, 1) }()
+			return errors.Join(train(ctx, 0), <-other)
+		})
+	})
 }
 
 // TestOneThreadInRounds: modes in which workers wait for each other, and jobs without servers, refuse a second thread that

@@ -7,37 +7,14 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Fewest is the smallest program found that still fails, by leaving things out one after the other.
-func Fewest(p Program, fails func(Program) bool, tries int) Program {
-	for again := true; again; {
-		again = false
-		for k := 0; k < len(p.smaller()) && tries > 0; k++ {
-			less := p.smaller()[k]
-			if plain(less) == plain(p) {
-				continue
-			}
-			if tries--; fails(less) {
-				p, again = less, true
-				k--
-			}
-		}
-	}
-	return p
-}
-
-// smaller are programs that each lack one thing.
-func (p Program) smaller() (all []Program) {
-	with := func(change func(p *Program)) {
-		q := p
-		q.Lives = slices.Clone(p.Lives)
-		change(&q)
-		all = append(all, q)
-	}
+// Less are the ways to leave one thing out of a program.
+func (p Program) Less() (all []func(p *Program)) {
+	with := func(change func(p *Program)) { all = append(all, change) }
 	last := len(p.Lives) - 1
 	for i := range last {
 		with(func(p *Program) { p.Lives = slices.Delete(p.Lives, i, i+1) })
 		for k := range p.Lives[i].Strikes {
-			with(func(p *Program) { p.Lives[i].Strikes = slices.Delete(slices.Clone(p.Lives[i].Strikes), k, k+1) })
+			with(func(p *Program) { p.Lives[i].Strikes = slices.Delete(p.Lives[i].Strikes, k, k+1) })
 		}
 	}
 	with(func(p *Program) { p.Model.Net.Tables, p.Rules.By = nil, p.ledger() })
@@ -59,6 +36,7 @@ func (p Program) smaller() (all []Program) {
 	with(func(p *Program) { p.Model.More = twin.More{} })
 	with(func(p *Program) { p.Deltas, p.User, p.Journal, p.Worse = 0, 0, false, false })
 	with(func(p *Program) { p.Deltas, p.User = 0, 0 })
+	with(func(p *Program) { p.Lost = "" })
 	with(func(p *Program) { p.Hook = 0 })
 	with(func(p *Program) { p.Sharded = false })
 	with(func(p *Program) {

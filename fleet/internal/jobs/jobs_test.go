@@ -65,7 +65,7 @@ func right(t *testing.T, seed uint64) bool {
 	if len(wrong) == 0 {
 		return true
 	}
-	fewest := jobs.Fewest(p, func(p jobs.Program) bool {
+	fewest := trial.Fewest(p, jobs.Program.Less, func(p jobs.Program) bool {
 		again, _ := play(t, p)
 		return len(again) > 0 && kind(again[0]) == kind(wrong[0])
 	}, *shrinks)

@@ -35,6 +35,7 @@
 //
 //	seeds.go      EachSeed draws by seeds, which FLEET_SEED repeats; a Seed simulates a cluster with its faults
 //	share.go      Some and SomeOf: the number of seeds, and the cases of a table, in a run; Long, which -short leaves out
+//	fewest.go     Fewest makes a program that fails as small as it can be
 //	names.go      NameOf names messages, so that a seed has the same faults for them in every run
 //	drawn.go      Draw draws a job: any cluster, model, rule and strategy
 //	tap.go        Tap intercepts calls, Latent delays them

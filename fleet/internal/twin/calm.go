@@ -18,7 +18,7 @@ func (p Program) Calm() (calm Program, ok bool) {
 	calm.Store = false
 	var legs []Leg
 	for i, l := range calm.Legs {
-		if l.ordered() || l.copies() || l.counted() {
+		if l.ordered() || l.copies() {
 			return p, false
 		}
 		l.calm(p, slices.ContainsFunc(p.Legs, Leg.drifts))
@@ -84,11 +84,9 @@ func (l *Leg) calm(p Program, drifts bool) {
 				l.Servers = 1
 			}
 		}
-		if calls = append(calls, c); l.mortal() && c.Do == train {
-			calls = append(calls, Call{Do: barrier})
-		}
+		calls = append(calls, c)
 	}
-	l.Calls, l.Strikes, l.Returns, l.Replaced, l.Every = calls, nil, nil, nil, 0
+	l.Calls, l.Returns = calls, nil
 	s := strategy.Sync()
 	if l.drifts() {
 		s.LocalSGD, s.AdaptiveLocalSGD = l.Strategy.LocalSGD, l.Strategy.AdaptiveLocalSGD

@@ -63,15 +63,10 @@ func (p Program) differences(saw Seen, picks *picks) (all []string) {
 	picks.made = true
 	exact, copies := p.Model(saw, 0, picks), play()
 	note := func(format string, args ...any) { all = append(all, fmt.Sprintf(format, args...)) }
-	lost := 0
 	for _, name := range exact.order {
 		want := exact.of[name]
 		got, ok := saw.of[name]
 		if !ok && isRead(name) {
-			continue
-		}
-		if !ok && p.dies(name) {
-			lost++
 			continue
 		}
 		if !ok || len(got) != len(want) {
@@ -93,13 +88,6 @@ func (p Program) differences(saw Seen, picks *picks) (all []string) {
 	}
 	all = append(all, p.repeats(saw)...)
 	all = append(append(all, p.disagree(saw)...), saw.wide...)
-	last := len(p.Legs) - 1
-	if lost > saw.deaths {
-		note("nobody saw %d steps of workers, of whose lives %d ended before their work was done", lost, saw.deaths)
-	}
-	if l := p.Legs[last]; l.counted() {
-		return append(all, p.ledger(saw, last)...)
-	}
 	for _, name := range saw.order {
 		if _, ok := exact.of[name]; !ok && !p.unseen(name) {
 			note("%s: %v, which should not be there", name, short(saw.of[name]))
@@ -176,22 +164,12 @@ func (p Program) disagree(saw Seen) (all []string) {
 	return all
 }
 
-// dies says whether a sight is of a step whose worker may have died when it had trained it.
-func (p Program) dies(name string) bool {
-	last := p.Legs[len(p.Legs)-1]
-	at, _, _ := strings.Cut(name, " ")
-	return last.mortal() && strings.HasSuffix(name, " trains on") &&
-		slices.ContainsFunc(last.Calls, func(c Call) bool { return c.At == at })
-}
-
 // unseen says whether a sight is of a leg of which the model knows the ledger alone.
 func (p Program) unseen(name string) bool {
 	at, _, _ := strings.Cut(name, " ")
 	for _, l := range p.Legs {
 		if l.End == at || slices.ContainsFunc(l.Calls, func(c Call) bool { return c.At == at }) {
-			averaged := strings.HasSuffix(name, " predicts") || strings.HasSuffix(name, normMean) ||
-				strings.HasSuffix(name, normVariance)
-			return l.blind() && !strings.Contains(name, ledgerName) || l.vague(p.Net) && averaged
+			return l.blind() && !strings.Contains(name, ledgerName)
 		}
 	}
 	return false

@@ -14,10 +14,10 @@
 //	program.go   Program, Leg, Call: a job as data, and as text
 //	draw.go      a program is drawn by seed, by what each option may be
 //	drawcalls.go  the calls of its legs
-//	drawstrikes.go  what befalls the processes of a last leg
 //	drawshifts.go  servers between which blocks shift
 //	turns.go     factors on rates that are set in an epoch
-//	options.go   which fields of a strategy are drawn
+//
+// Jobs whose roles die are played by package jobs.
 //
 // Through the door:
 //
@@ -29,11 +29,7 @@
 //	train.go     its steps
 //	publish.go   models and deltas that it saves, read back
 //	places.go    where files lie: a directory, or a store
-//	measured.go  what a thread evaluates and saves between two steps
-//	mortal.go    legs whose processes die, and the operator who starts them again
-//	gate.go      what stands still with a paused process
 //	returns.go   servers that are killed beside calls, and come back from their journals
-//	replaced.go  servers of which another process has the place when they go on
 //	reads.go     a reader beside a leg, and what it may see
 //	serve.go     services that score what is published
 //	tap.go       the order in which requests arrive
@@ -56,7 +52,6 @@
 //	picks.go     which versions were read
 //	compare.go   how far numbers may be apart, and which are
 //	signs.go     numbers so near 0 that rounding decides their sign
-//	ledger.go    each sample counts as often as the epochs say
 //	calm.go      the same training undisturbed, for its bits
 //	shrink.go    the fewest calls that still fail
 //	table.go     what was drawn, and how often
@@ -69,6 +64,6 @@
 //
 // # To add an option
 //
-// A field of strategy.Strategy that no line of options.go knows fails TestEveryOptionIsDrawn. Add the line, draw it,
-// and teach the model what it does to numbers, if anything. TestJobs then has it beside all others.
+// A field of strategy.Strategy that is never drawn fails TestEveryOptionIsDrawn. Draw it, and teach the model what it
+// does to numbers, if anything. TestJobs then has it beside all others.
 package twin

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -33,7 +34,7 @@ func Draw(seed uint64) Program {
 		p.Net.Tables, p.Net.Ledger, p.Net.Beside, p.Net.Bad = nil, false, false, 0
 	}
 	d := drawer{Rand: r, more: more, late: late, batches: rand.New(rand.NewPCG(seed, 28)),
-		ends: rand.New(rand.NewPCG(seed, 29)), p: &p, workers: pick(r, 1, 1, 2, 2, 3), drifts: drifts}
+		p: &p, workers: pick(r, 1, 1, 2, 2, 3), drifts: drifts}
 	if drifts {
 		d.workers = max(d.workers, 2)
 	}
@@ -46,23 +47,28 @@ func Draw(seed uint64) Program {
 		d.leg()
 	}
 	p.drawShift(rand.New(rand.NewPCG(seed, 25)))
-	if often(r, 3) {
-		d.mortal()
-		if meets := rand.New(rand.NewPCG(seed, 24)); !often(meets, 4) {
-			p.Legs[len(p.Legs)-1].meets()
-		}
-	}
-	p.drawMeasures(!often(rand.New(rand.NewPCG(seed, 37)), 3))
+	p.drawTimeouts(rand.New(rand.NewPCG(seed, 24)))
 	p.drawReturns(rand.New(rand.NewPCG(seed, 30)))
 	p.drawBases(rand.New(rand.NewPCG(seed, 31)))
 	p.drawLosses(rand.New(rand.NewPCG(seed, 33)))
 	p.drawReads(rand.New(rand.NewPCG(seed, 26)))
 	p.Store = often(rand.New(rand.NewPCG(seed, 27)), 4)
-	p.drawReplaced(rand.New(rand.NewPCG(seed, 34)))
 	p.drawUnused(rand.New(rand.NewPCG(seed, 36)))
 	p.drawTurns(rand.New(rand.NewPCG(seed, 37)))
 	p.name()
 	return p
+}
+
+// drawTimeouts has processes of some legs be silent for other times.
+func (p *Program) drawTimeouts(r *rand.Rand) {
+	for i := range p.Legs {
+		if s := &p.Legs[i].Strategy; often(r, 6) {
+			s.WorkerTimeout = strategy.Duration(pick(r, 5*time.Second, 10*time.Second, time.Minute))
+			s.HeartbeatInterval = s.WorkerTimeout / strategy.Duration(2+r.IntN(8))
+			s.StartTimeout = strategy.Duration(pick(r, time.Minute, 3*time.Minute, 10*time.Minute))
+			s.WaitTimeout = strategy.Duration(pick(r, time.Minute, 15*time.Minute, time.Hour))
+		}
+	}
 }
 
 // drawUnused has some programs give every param a rule by its name, beside one for others that are none.
@@ -92,7 +98,6 @@ type drawer struct {
 	more    *rand.Rand // of what is drawn besides, so that all else of a seed stays
 	late    *rand.Rand // the same once more
 	batches *rand.Rand // and of periods that end with a checkpoint
-	ends    *rand.Rand // and of processes that are asked to end
 	p       *Program
 	workers int
 	rules   Rules
@@ -271,7 +276,7 @@ func (d *drawer) strategy(servers int) strategy.Strategy {
 	if servers > 0 && often(d.Rand, 2) {
 		s = d.asynchronous()
 	}
-	if servers > 0 && often(d.Rand, 8) && !d.p.Net.counts() && (d.workers == 1 || d.p.Net.Ledger) {
+	if servers > 0 && often(d.Rand, 4) && !d.p.Net.counts() && (d.workers == 1 || d.p.Net.Ledger) {
 		s = strategy.Geo(1 + d.IntN(4))
 	}
 	if s.Mode == strategy.ModeSync && often(d.Rand, 3) {

@@ -22,7 +22,7 @@ func (d *drawer) leg() {
 	case l.copies():
 		l.Rules = l.Rules.descent()
 		l.From = d.same(l)
-		d.threads(&l)
+		d.shares(&l)
 	case len(d.saved) > 0:
 		l.From = d.from(l)
 		l.Rules = d.rules
@@ -48,6 +48,17 @@ func (d *drawer) leg() {
 		d.saved = append(d.saved, saved{dir: dir, rules: l.Rules})
 	}
 	d.p.Legs = append(d.p.Legs, l)
+}
+
+// shares may have a worker train with several threads, or exchanges of several workers keep what they leave.
+func (d *drawer) shares(l *Leg) {
+	switch {
+	case !l.blind():
+	case often(d.late, 2):
+		l.Threads = 2 + d.late.IntN(2)
+	default:
+		l.Strategy.GeoRest = pick(d.late, strategy.GeoRestKeep, strategy.GeoRestKeep, strategy.GeoRestSend)
+	}
 }
 
 // ends says whether a call ends a period.
@@ -211,7 +222,7 @@ func (p *Program) drawLosses(r *rand.Rand) {
 			of = 2
 		}
 		keeps := l.blind() && l.Strategy.GeoRest == strategy.GeoRestKeep // rests of rows that are dropped
-		if !often(r, of) || keeps || l.mortal() || len(p.Net.Tables) == 0 {
+		if !often(r, of) || keeps || len(p.Net.Tables) == 0 {
 			continue
 		}
 		at := max(len(l.Calls)-1-r.IntN(3), 0)

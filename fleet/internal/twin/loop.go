@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"fmt"
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
@@ -161,8 +162,12 @@ func (l Leg) Kind() string { return l.kind() }
 // Roles are the processes of a leg by name.
 func (l Leg) Roles() map[string]rolemaker.RoleMaker {
 	all := map[string]rolemaker.RoleMaker{}
-	for _, m := range l.roles() {
-		all[l.roleOf(m)] = m
+	for i, m := range l.roles() {
+		name := fmt.Sprintf("worker %d", i-l.Servers)
+		if i < l.Servers {
+			name = fmt.Sprintf("server %d", i)
+		}
+		all[name] = m
 	}
 	return all
 }

@@ -74,9 +74,6 @@ type model struct {
 }
 
 func (m *model) leg(i int, l Leg) {
-	if l.counted() {
-		return // the ledger judges it
-	}
 	m.ends, m.signs.leg = false, i
 	m.l, m.now, m.work = l, newState(m.p, m.noise, m.signs), make([]work, l.Workers)
 	m.debts, m.drifters, m.rests = make([]debts, l.Workers), nil, nil
@@ -96,9 +93,6 @@ func (m *model) leg(i int, l Leg) {
 	m.readable()
 	for _, c := range l.Calls {
 		m.call(c.At, c)
-		if l.mortal() {
-			m.average()
-		}
 	}
 	m.ends = true
 	m.meet()
@@ -108,11 +102,9 @@ func (m *model) leg(i int, l Leg) {
 		m.saw.see([]float64{m.now.factor}, "%s rate", l.End)
 	}
 	for w := range l.Workers {
-		if !l.mortal() {
-			m.saw.see([]float64{l.examples(w)}, "%s worker %d trains examples", l.End, w)
-		}
+		m.saw.see([]float64{l.examples(w)}, "%s worker %d trains examples", l.End, w)
 	}
-	if l.mortal() || l.copies() {
+	if l.copies() {
 		return
 	}
 	for w, n := range m.work {
@@ -142,7 +134,7 @@ func (m *model) leg(i int, l Leg) {
 }
 
 // tells says whether all workers know the factor on rates at a leg's end: ranks do when it counts.
-func (l Leg) tells() bool { return !l.mortal() && l.kind() != "collective" }
+func (l Leg) tells() bool { return l.kind() != "collective" }
 
 // examples is how many a worker trains in a leg.
 func (l Leg) examples(worker int) (n float64) {
@@ -278,7 +270,7 @@ func (m *model) kept(step string) []float64 {
 // weights are all of them, as a model that is saved has them, and what it predicts.
 func (m *model) weights(at string) {
 	now := m.now
-	if !m.l.blind() && !m.l.vague(m.p.Net) {
+	if !m.l.blind() {
 		m.saw.see(m.p.predict(now, m.averages[0].moments, firstFew()), "%s predicts", at)
 		for _, name := range m.p.Net.frozen() {
 			m.saw.see(m.averages[0].moments[name], "%s %s", at, name)

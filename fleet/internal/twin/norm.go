@@ -135,9 +135,3 @@ func (m *model) begin(with moments, only []string) {
 		a.steps = 0
 	}
 }
-
-// vague says whether the averages that a leg leaves are promised to be some worker's alone: its processes die, and what
-// a checkpoint within an epoch has is of the worker that saved it, with its steps that were not pushed yet.
-func (l Leg) vague(n Net) bool {
-	return n.Norm > 0 && l.mortal() && (l.Workers > 1 || l.Strategy.GradientMerge.KSteps > 1)
-}

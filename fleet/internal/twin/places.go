@@ -18,7 +18,7 @@ func (r *run) at(dir string) string {
 	return r.place + "/" + dir
 }
 
-// recovery is where a mortal leg has its checkpoints.
+// recovery is where a leg whose servers come back has its checkpoints.
 func (r *run) recovery(leg int) string { return r.at(fmt.Sprintf("recovery-%d", leg)) }
 
 // stores counts those that were mounted.

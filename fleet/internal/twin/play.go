@@ -17,7 +17,6 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
 	"github.com/gofleet/gofleet/rolemaker"
-	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -36,7 +35,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		defer unmount()
 	}
 	for i, l := range p.Legs {
-		if run.order = nil; l.ordered() && !l.mortal() {
+		if run.order = nil; l.ordered() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
 		run.log.begins = nil
@@ -80,7 +79,6 @@ type Seen struct {
 	orders   map[int][]*event  // by leg
 	glimpses map[int][]glimpse // of readers, by leg
 	wide     []string          // messages that are larger than they may be
-	deaths   int               // workers' lives of a mortal leg that ended before their work was done
 }
 
 // lines are those of the log, for who reads of a failure.
@@ -108,7 +106,7 @@ func (l *lines) Write(b []byte) (int, error) {
 func (r *run) begun(l Leg) error {
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
-	if l.Servers == 0 || l.mortal() || l.returns() || l.From.Dir == "" || l.From.How == "worker" {
+	if l.Servers == 0 || l.returns() || l.From.Dir == "" || l.From.How == "worker" {
 		return nil
 	}
 	what := "everything"
@@ -181,31 +179,13 @@ func (r *run) leg(i int, l Leg) error {
 	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	if l.mortal() {
-		return r.mortal(ctx, i, l)
-	}
 	network := transport.NewMemory()
 	network.ReadToken, r.network = readToken, network
 	var all sync.WaitGroup
 	back := newReturning(l, network)
-	var places *contest
-	if l.Replaced != nil {
-		places = newContest(l, r.p.Seed, network)
-	}
 	for _, maker := range l.roles() {
 		m, _ := maker.(rolemaker.UserDefined)
-		var base transport.Transport = back
-		switch server := m.Role == rolemaker.Server; {
-		case places != nil && server && m.CurrentID == places.Server:
-			all.Go(func() {
-				if err := r.replaced(ctx, i, l, m, places); err != nil {
-					fail(fmt.Errorf("server %d: %w", m.CurrentID, err))
-				}
-			})
-			continue
-		case places != nil:
-			base = &seat{contest: places, role: l.roleOf(maker)}
-		case l.returns() && server:
+		if l.returns() && m.Role == rolemaker.Server {
 			all.Go(func() {
 				if err := r.server(ctx, i, l, m, back); err != nil {
 					fail(fmt.Errorf("server %d: %w", m.CurrentID, err))
@@ -213,7 +193,7 @@ func (r *run) leg(i int, l Leg) error {
 			})
 			continue
 		}
-		way := r.way(l, maker, base)
+		way := r.way(l, maker, back)
 		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
 		if err != nil {
 			return err
@@ -283,21 +263,13 @@ type role struct {
 	exe      map[string]*executor
 	chain    []string // directories of a base and the deltas behind it, of worker 0
 	services services // what scores it
-
-	joined func()        // called when a process that may be killed has joined
-	dead   chan struct{} // closed when the process is killed, nil where none is
 }
 
 // play is the life of a role.
 func (r *role) play(ctx context.Context) error {
 	r.g = r.p.graph()
-	if own := &r.l.Strategy.Recovery; r.l.mortal() || own.Journal != "" {
-		if own.Dir = r.recovery(r.leg); own.Journal != "" {
-			own.JournalDir = r.journals(r.leg)
-		}
-		if r.l.mortal() {
-			own.Every = strategy.Duration(r.l.Every)
-		}
+	if own := &r.l.Strategy.Recovery; own.Journal != "" {
+		own.Dir, own.JournalDir = r.recovery(r.leg), r.journals(r.leg)
 	}
 	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
 	if err != nil {
@@ -334,10 +306,6 @@ func (r *role) play(ctx context.Context) error {
 			return err
 		}
 	}
-	if r.l.mortal() {
-		r.joined()
-		return r.epochs(ctx)
-	}
 	return r.work(ctx)
 }
 
@@ -355,7 +323,7 @@ func (r *role) serve(ctx context.Context, from From) error {
 		}
 	}
 	err := r.f.RunServer(ctx)
-	if !r.l.mortal() && !r.l.copies() && err == nil { // nor was it killed
+	if !r.l.copies() && err == nil { // nor was it killed
 		r.held()
 	}
 	return err

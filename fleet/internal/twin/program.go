@@ -55,11 +55,8 @@ type Leg struct {
 	Rules            Rules
 	From             From
 	Calls            []Call
-	Reads            bool          `json:",omitempty"` // a reader reads beside it
-	Strikes          []Strike      `json:",omitempty"` // only in a last leg, of epochs alone
-	Every            time.Duration `json:",omitempty"` // between two checkpoints, where there are strikes
-	Returns          []Return      `json:",omitempty"` // of servers, in a leg that has no strikes
-	Replaced         *Replacement  `json:",omitempty"` // likewise
+	Reads            bool     `json:",omitempty"` // a reader reads beside it
+	Returns          []Return `json:",omitempty"` // of servers
 }
 
 // From is what a leg begins with.
@@ -150,14 +147,6 @@ func (c Call) pace(worker int) time.Duration {
 // alone says whether the leg is one process.
 func (l Leg) alone() bool { return l.Servers == 0 && l.Workers == 1 }
 
-// goesOnWithout says whether workers that die are gone: the others train on without what these had to train.
-func (l Leg) goesOnWithout() bool {
-	return l.mortal() && l.Strategy.Recovery.WorkerLost == strategy.WorkerGoOn
-}
-
-// mortal says whether processes of the leg die.
-func (l Leg) mortal() bool { return l.Every > 0 }
-
 // ordered says whether the order in which pushes arrive decides what comes of a leg.
 func (l Leg) ordered() bool {
 	return l.Servers > 0 && l.kind() != string(strategy.ModeSync) && !l.copies()
@@ -191,15 +180,8 @@ func (p Program) String() string {
 	for i, l := range p.Legs {
 		fmt.Fprintf(&b, "leg %d: %s, %d servers, %d workers, from %s\n  strategy %s\n  rules %s\n",
 			i, l.kind(), l.Servers, l.Workers, plain(l.From), plain(l.Strategy), plain(l.Rules))
-		for _, s := range l.Strikes {
-			fmt.Fprintf(&b, "  %s of %s after %v, for %v\n", s.Kind, s.Role, s.After, s.For)
-		}
 		for _, d := range l.Returns {
 			fmt.Fprintf(&b, "  server %d dies at request %d, taken: %t, for %v\n", d.Server, d.After, d.Taken, d.For)
-		}
-		if d := l.Replaced; d != nil {
-			fmt.Fprintf(&b, "  server %d is replaced at request %d, after %v, then steps alone: %t\n", d.Server,
-				d.After, d.For, d.Steps)
 		}
 		for _, c := range l.Calls {
 			fmt.Fprintf(&b, "  %s\n", c)

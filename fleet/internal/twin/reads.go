@@ -8,16 +8,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/gofleet/gofleet/fleet/reader"
 	"github.com/gofleet/gofleet/transport"
 )
 
 // A reader beside a leg in rounds sees rows as they were behind some update of their server, whose number it is told.
-// The twin knows all of them, also where processes die and the job goes back: an update that is made again makes the
-// same rows. Where the order of pushes decides, what a server gives at once is of one moment of those that passed
-// meanwhile.
+// The twin knows all of them. Where the order of pushes decides, what a server gives at once is of one moment of those
+// that passed meanwhile.
 
 // readToken lets readers in.
 const readToken = "for readers alone"
@@ -26,8 +24,7 @@ const readToken = "for readers alone"
 // event and, when all have met, what they have changed then: no version is of the time between.
 func (l Leg) mayRead(n Net) bool {
 	others := func(c Call) bool { return c.Do == load || c.ends() }
-	return l.Servers > 0 && !l.returns() && !l.copies() && !l.counted() && len(n.Tables) > 0 &&
-		l.From.How != "worker" &&
+	return l.Servers > 0 && !l.returns() && !l.copies() && len(n.Tables) > 0 && l.From.How != "worker" &&
 		(!l.ordered() || !slices.ContainsFunc(l.Calls, others))
 }
 
@@ -64,40 +61,20 @@ func (r *run) reads(ctx context.Context, l Leg, leg int, network readable) (stop
 	var failed error
 	all.Go(func() {
 		var beside *reader.Reader
-		for n := 0; n < mostReads && ctx.Err() == nil; {
-			if beside == nil {
-				if beside, failed = reader.Open(ctx, o); failed != nil && !l.mortal() {
-					return
-				}
-			}
-			if beside != nil {
-				failed = r.once(ctx, l, leg, beside, n)
-			}
-			switch {
-			case failed == nil:
-				n++
-			case !l.mortal():
-				return
-			default: // what it reads is started again
-				beside = nil
-			}
-			if l.mortal() {
-				time.Sleep(300 * time.Millisecond)
-			}
+		beside, failed = reader.Open(ctx, o)
+		for n := 0; n < mostReads && ctx.Err() == nil && failed == nil; n++ {
+			failed = r.once(ctx, l, leg, beside, n)
 		}
 	})
 	return func() error {
 		cancel()
 		all.Wait()
-		if l.mortal() && !errors.Is(failed, errTwice) || errors.Is(failed, context.Canceled) {
+		if errors.Is(failed, context.Canceled) {
 			return nil
 		}
 		return failed
 	}
 }
-
-// errTwice says that rows of one update were seen twice, and differ.
-var errTwice = errors.New("two rows of one update differ")
 
 // glimpse is what a server has given at once where the order of pushes decides.
 type glimpse struct {
@@ -131,7 +108,7 @@ func (r *run) once(ctx context.Context, l Leg, leg int, beside *reader.Reader, n
 		got := seenOf(rows, t, i)
 		name := fmt.Sprintf(readAt, l.End, at.Update, at.Remade, t.Name, id)
 		if was, twice := r.saw.of[name]; twice && !slices.Equal(was, got) {
-			return fmt.Errorf("%s: %v, and before %v: %w", name, got, was, errTwice)
+			return fmt.Errorf("%s: %v, and before %v: two rows of one update differ", name, got, was)
 		}
 		r.saw.see(got, "%s", name)
 	}

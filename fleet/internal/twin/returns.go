@@ -4,12 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"os"
 	"path/filepath"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/wire"
 	"github.com/gofleet/gofleet/rolemaker"
+	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -27,12 +34,28 @@ type Return struct {
 }
 
 // returns says whether processes of servers come back from journals.
-func (l Leg) returns() bool { return len(l.Returns) > 0 || l.Replaced != nil }
+func (l Leg) returns() bool { return len(l.Returns) > 0 }
 
 // mayReturn says whether it is known what comes of that: where the order of pushes decides all are of one server. One
 // that comes back does not know what its workers had pulled, and compensates no gradient for it.
 func (l Leg) mayReturn() bool {
-	return l.Servers > 0 && !l.mortal() && (!l.ordered() || l.Servers == 1) && l.Strategy.DelayCompensation == 0
+	return l.Servers > 0 && (!l.ordered() || l.Servers == 1) && l.Strategy.DelayCompensation == 0
+}
+
+// drawReturns has servers of some legs killed, and come back from their journals.
+func (p *Program) drawReturns(r *rand.Rand) {
+	for i := range p.Legs {
+		l := &p.Legs[i]
+		if often(r, 2) || !l.mayReturn() {
+			continue
+		}
+		l.Strategy.Recovery.Journal = pick(r, strategy.JournalProcess, strategy.JournalProcess, strategy.JournalMachine)
+		l.Strategy.Recovery.Every = strategy.Duration(pick(r, 0, 0, 200*time.Millisecond))
+		for range 1 + r.IntN(3) {
+			l.Returns = append(l.Returns, Return{Server: r.IntN(l.Servers), After: 1 + r.IntN(1+r.IntN(60)),
+				Taken: often(r, 2), For: pick(r, 100*time.Millisecond, 3*time.Second, 20*time.Second)})
+		}
+	}
 }
 
 // returning is the network of a leg whose servers come back.
@@ -113,13 +136,11 @@ func (n *returning) Call(ctx context.Context, endpoint string, req [][]byte, rea
 // server plays a server that is killed and comes back until the leg is over.
 func (r *run) server(ctx context.Context, i int, l Leg, m rolemaker.UserDefined, network *returning) error {
 	for {
-		own, p := r.newLife(ctx, m, i, network)
-		p.mute = true
+		p := &life{cable: &trial.Cable{Transport: network}, keep: func() journal { return r.journal(i, m.CurrentID) }}
+		own, end := context.WithCancel(ctx)
+		p.end = end
 		network.begins(m.CurrentID, p)
-		var body sync.WaitGroup
-		err := p.play(own, &role{run: r, l: l, leg: i}, m, &body)
-		body.Wait()
-		if !errors.Is(err, errKilled) {
+		if err := p.play(own, &role{run: r, l: l, leg: i}, m); !errors.Is(err, errKilled) {
 			return err
 		}
 		select {
@@ -130,5 +151,86 @@ func (r *run) server(ctx context.Context, i int, l Leg, m rolemaker.UserDefined,
 	}
 }
 
+// errKilled is why a process that was killed ends.
+var errKilled = errors.New("killed")
+
+// life is a process of a server.
+type life struct {
+	cable  *trial.Cable
+	end    context.CancelFunc
+	keep   func() journal
+	once   sync.Once
+	killed atomic.Bool
+	kept   journal       // as it is when the process is killed
+	away   time.Duration // until it is started again
+}
+
+// kill ends the process as kill -9 does.
+func (p *life) kill() {
+	p.once.Do(func() {
+		p.killed.Store(true)
+		p.cable.Pulled.Store(true) // what it asks of others reaches them no more
+		p.kept = p.keep()
+		p.cable.Kill()
+		p.end()
+	})
+}
+
+// play plays the server until it ends or is killed. One that was killed when its work was done has nothing to come back
+// to.
+func (p *life) play(ctx context.Context, as *role, m rolemaker.RoleMaker) error {
+	defer p.end()
+	f, err := fleet.New(ctx, m, fleet.Options{Transport: p.cable, Logger: as.logger()})
+	if err == nil {
+		as.f = f
+		err = as.play(ctx)
+		f.Close()
+	}
+	if err == nil || !p.killed.Load() {
+		return err
+	}
+	p.kill() // waits for who does
+	if err := p.kept.put(); err != nil {
+		return err
+	}
+	return errKilled
+}
+
 // journals is where servers of a leg keep them.
 func (r *run) journals(leg int) string { return filepath.Join(r.dir, fmt.Sprintf("journals-%d", leg)) }
+
+// journal are the files of a server's journal as they are at a moment.
+type journal struct {
+	pattern string
+	files   map[string][]byte
+	err     error
+}
+
+// journal reads them while the process goes on, so again until it has begun or removed none of them meanwhile.
+func (r *run) journal(leg, server int) journal {
+	j := journal{pattern: filepath.Join(r.journals(leg), fmt.Sprintf("server-%d-*", server))}
+	names, err := filepath.Glob(j.pattern)
+	for before := []string(nil); err == nil && !slices.Equal(before, names); {
+		before, j.files, j.err = names, map[string][]byte{}, nil
+		for _, name := range names {
+			data, err := os.ReadFile(name)
+			j.files[name], j.err = data, errors.Join(j.err, err)
+		}
+		names, err = filepath.Glob(j.pattern)
+	}
+	j.err = errors.Join(j.err, err)
+	return j
+}
+
+// put makes the journal what it was.
+func (j journal) put() error {
+	now, err := filepath.Glob(j.pattern)
+	err = errors.Join(j.err, err)
+	for _, name := range now {
+		err = errors.Join(err, os.Remove(name))
+	}
+	for name, data := range j.files {
+		err = errors.Join(err, os.WriteFile(name, data, 0o600))
+	}
+	return err
+}

@@ -7,42 +7,14 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// Fewest is the smallest program found that still fails, by leaving things out one after the other, as long as tries
-// are left.
-func Fewest(p Program, fails func(Program) bool, tries int) Program {
-	for again := true; again; {
-		again = false
-		for k := 0; ; k++ {
-			smaller, more := p.without(k)
-			if !more {
-				break
-			}
-			if smaller == nil || !smaller.whole() || plain(*smaller) == plain(p) {
-				continue
-			}
-			if tries--; tries < 0 {
-				return p
-			}
-			if fails(*smaller) {
-				p, again = *smaller, true
-				k-- // what was next has this place now
-			}
-		}
-	}
-	return p
-}
-
 // whole says whether every directory that a program reads was written before.
 func (p Program) whole() bool {
 	written := map[string]bool{"": true}
 	for _, l := range p.Legs {
-		uncounted := (l.counted() || l.blind()) && !p.Net.Ledger || l.counted() &&
-			l.kind() == string(strategy.ModeSync) && l.Strategy.Weighting != strategy.WeightPushes
-		if l.returns() && (!l.mayReturn() || l.Strategy.Recovery.Journal == "") ||
-			l.Replaced != nil && !l.mayBeReplaced() {
+		if l.returns() && (!l.mayReturn() || l.Strategy.Recovery.Journal == "") {
 			return false
 		}
-		if !written[l.From.Dir] || uncounted {
+		if !written[l.From.Dir] || l.blind() && !p.Net.Ledger {
 			return false
 		}
 		for i, c := range l.Calls {
@@ -67,9 +39,8 @@ func (p Program) whole() bool {
 	return len(p.Legs) > 0
 }
 
-// without is the program less one thing, the k-th that may be left out; nil where there is nothing, and no more
-// behind the last.
-func (p Program) without(k int) (less *Program, more bool) {
+// Less are the ways to leave one thing out of a program, each of which leaves it whole.
+func (p Program) Less() []func(*Program) {
 	all := slices.Concat(p.withoutLegs(), simplest)
 	for i := range p.Legs {
 		for _, simpler := range simplerLegs {
@@ -77,12 +48,15 @@ func (p Program) without(k int) (less *Program, more bool) {
 		}
 		all = append(all, p.Legs[i].withoutParts(func(p *Program) *Leg { return &p.Legs[i] })...)
 	}
-	if k >= len(all) {
-		return nil, false
+	for k, leave := range all {
+		all[k] = func(p *Program) {
+			was := p.copy()
+			if leave(p); !p.whole() {
+				*p = was
+			}
+		}
 	}
-	c := p.copy()
-	all[k](&c)
-	return &c, true
+	return all
 }
 
 // withoutLegs leave a leg out, the last first, or a call.
@@ -105,9 +79,6 @@ func (p Program) withoutLegs() (all []func(*Program)) {
 func (l Leg) withoutParts(of func(*Program) *Leg) (all []func(*Program)) {
 	for at := range l.Returns {
 		all = append(all, func(p *Program) { of(p).Returns = slices.Delete(of(p).Returns, at, at+1) })
-	}
-	for at := range l.Strikes {
-		all = append(all, func(p *Program) { of(p).Strikes = slices.Delete(of(p).Strikes, at, at+1) })
 	}
 	for at, call := range l.Calls {
 		for _, simpler := range call.simpler() {
@@ -217,7 +188,6 @@ var simplerLegs = []func(*Leg){
 	},
 	func(l *Leg) { l.Strategy.SmallBlocks, l.Strategy.MinBlockSize, l.Strategy.NoSlice = false, 0, false },
 	func(l *Leg) { l.Threads = 0 },
-	func(l *Leg) { l.Replaced = nil },
 	func(l *Leg) { l.served(1) },
 	func(l *Leg) { l.served(2) },
 	func(l *Leg) {
@@ -231,9 +201,6 @@ var simplerLegs = []func(*Leg){
 func (l *Leg) served(most int) {
 	l.Servers = min(l.Servers, most)
 	l.Returns = slices.DeleteFunc(l.Returns, func(d Return) bool { return d.Server >= l.Servers })
-	if l.Replaced != nil && l.Replaced.Server >= l.Servers {
-		l.Replaced = nil
-	}
 }
 
 // rules changes every rule but the ledger's.

@@ -3,9 +3,8 @@ package twin
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -21,9 +20,8 @@ func (p Program) Features() (options, events []string) {
 		o["blocks that shift"] = o["blocks that shift"] || p.shifted(i)
 		o["a reader"] = o["a reader"] || l.Reads
 		o["threads"] = o["threads"] || l.Threads > 1
-		o["worker_lost go_on"] = o["worker_lost go_on"] || l.goesOnWithout()
-		for name, set := range set(l.Strategy) {
-			o[name] = o[name] || set
+		for _, name := range set(l.Strategy) {
+			o[name] = true
 		}
 		l.Rules.features(o)
 		ruled := func(name string) bool { _, own := l.Rules.By[name]; return !own }
@@ -33,13 +31,6 @@ func (p Program) Features() (options, events []string) {
 			e["restart on other servers"] = e["restart on other servers"] || l.Servers != p.Legs[i-1].Servers
 		}
 		e["a server returns"] = e["a server returns"] || len(l.Returns) > 0
-		e["a server is replaced"] = e["a server is replaced"] || l.Replaced != nil
-		for _, s := range l.Strikes {
-			e[s.Kind+" a "+s.Role[:6]] = true
-			if s.For > 30*time.Second {
-				e[s.Kind+" for longer than the timeout"] = true
-			}
-		}
 		if l.From.Dir != "" {
 			e["from by "+l.From.How] = true
 			e["from weights only"] = e["from weights only"] || l.From.WeightsOnly
@@ -114,13 +105,15 @@ func (c Call) events(e map[string]bool) {
 	}
 }
 
-// set are the fields of a strategy, by whether they are set.
-func set(s strategy.Strategy) map[string]bool {
-	all := map[string]bool{}
-	for name, set := range options {
-		all[name] = set != nil && set(s)
+// set are the fields of a strategy that are set.
+func set(s strategy.Strategy) (names []string) {
+	v := reflect.ValueOf(s)
+	for i := range v.NumField() {
+		if !v.Field(i).IsZero() {
+			names = append(names, v.Type().Field(i).Name)
+		}
 	}
-	return all
+	return names
 }
 
 // Count counts features, and pairs of an option and an event, over programs.
@@ -176,21 +169,22 @@ func (c *Count) Rare(few int) (rare []string) {
 	return rare
 }
 
-// String is the table of features, and of pairs.
-func (c *Count) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "drawn in %d programs, alone and by event\n", c.Programs)
-	events := slices.Sorted(maps.Keys(c.events))
-	for i, e := range events {
-		fmt.Fprintf(&b, "%3d %-44s %6d\n", i, e, c.of[e])
+// impossible says whether an option and an event can't be in one program, or only in legs that have nothing to do with
+// each other.
+func impossible(option, event string) bool {
+	local := option == "LocalSGD" || option == "AdaptiveLocalSGD" // without rows and servers
+	if local && (event == "shrink" || event == "batch" || event == "all rows are dropped") {
+		return true
 	}
-	options := slices.Sorted(maps.Keys(c.options))
-	for _, o := range options {
-		fmt.Fprintf(&b, "%-28s %6d :", o, c.of[o])
-		for _, e := range events {
-			fmt.Fprintf(&b, " %4d", c.of[o+" × "+e])
-		}
-		b.WriteString("\n")
+	switch event {
+	case "shrink", "all rows are dropped", "batch":
+		return option == "0 tables"
+	case "a base leaves rows out": // of a table that counts shows, which has no place in geo
+		return local || slices.Contains([]string{"0 tables", "kind geo", "KSteps", "GeoRest", "threads"}, option)
+	case "from by init server", "from by worker", "from weights only": // which no leg of copies does
+		return option == "threads" || option == "GeoRest"
+	case "uneven epoch":
+		return option == "1 workers" || option == "kind alone"
 	}
-	return b.String()
+	return false
 }

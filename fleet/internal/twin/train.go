@@ -15,9 +15,6 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 	own := c.Batches[r.worker]
 	at = fmt.Sprintf("%s worker %d", at, r.worker)
 	if n := r.l.Threads; n > 1 && !c.ByHand {
-		if r.l.measures(r.p.Net) {
-			return r.threads(ctx, at, c, own)
-		}
 		_, err := nn.TrainThreads(ctx, r.g.Graph, n, func(thread int) iter.Seq2[map[string]*tensor.Dense, error] {
 			return r.feeds(share(own, thread, n), c.pace(r.worker))
 		}, nn.TrainOptions{MayBeEmpty: true})
@@ -44,9 +41,6 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 	if !c.ByHand {
 		o := nn.TrainOptions{Fetch: r.fetches(), MayBeEmpty: true}
 		o.Step = func(_ context.Context, so nn.TrainResult) error {
-			if err := r.alive(); err != nil {
-				return err
-			}
 			return behind(so.Steps-1+passed(own, so.Passed), so.Last)
 		}
 		_, err := exe.TrainFrom(ctx, r.feeds(own, 0), o)
@@ -118,7 +112,7 @@ func (r *role) feeds(batches [][]int, pace time.Duration) iter.Seq2[map[string]*
 	return func(yield func(map[string]*tensor.Dense, error) bool) {
 		for _, b := range batches {
 			time.Sleep(pace)
-			if !yield(r.p.feed(b, true), r.alive()) {
+			if !yield(r.p.feed(b, true), nil) {
 				return
 			}
 		}

@@ -16,8 +16,7 @@ type Turn struct {
 // turns says whether it is known with which of its steps, and of the others', a factor counts that is set in an epoch.
 func (l Leg) turns() bool {
 	one := l.copies() && l.Workers == 1 && l.Threads == 0
-	return (l.alone() || one || l.kind() == string(strategy.ModeSync)) && l.Strategy.GradientMerge.KSteps == 0 &&
-		!l.mortal()
+	return (l.alone() || one || l.kind() == string(strategy.ModeSync)) && l.Strategy.GradientMerge.KSteps == 0
 }
 
 // drawTurns has factors set in some epochs.

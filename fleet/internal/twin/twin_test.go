@@ -97,7 +97,8 @@ func play(t *testing.T, seed uint64) (passes bool) {
 		return true
 	}
 	if tries := *shrinks; tries > 0 {
-		fewest := twin.Fewest(p, func(p twin.Program) bool { return len(judge(t, p)) > 0 }, tries)
+		fails := func(p twin.Program) bool { return len(judge(t, p)) > 0 }
+		fewest := trial.Fewest(p, twin.Program.Less, fails, tries)
 		if again := judge(t, fewest); len(again) > 0 { // what doesn't fail each time stays as it was
 			p, wrong = fewest, again
 		}

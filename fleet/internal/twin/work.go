@@ -80,66 +80,6 @@ func (r *role) work(ctx context.Context) (failed error) {
 	return r.f.StopWorker(ctx)
 }
 
-// epochs trains all epochs of a mortal leg, from where the job is.
-func (r *role) epochs(ctx context.Context) error {
-	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
-	for epoch := r.f.FirstEpoch(); epoch < len(r.l.Calls); epoch++ {
-		c := r.l.Calls[epoch]
-		if err := r.train(ctx, c.At, c); err != nil {
-			return err
-		}
-		if err := r.f.BarrierWorker(ctx); err != nil {
-			return err
-		}
-		if err := r.f.SetProgress(fleet.Progress{Epoch: epoch + 1}); err != nil {
-			return err
-		}
-		if r.l.drifts() {
-			if err := r.f.Checkpoint(ctx); err != nil {
-				return err
-			}
-		}
-	}
-	if err := r.close(ctx, "same"); err != nil {
-		return err
-	}
-	return r.f.StopWorker(ctx)
-}
-
-// alive fails when the process has been killed.
-func (r *role) alive() error {
-	select {
-	case <-r.dead:
-		return errKilled
-	default:
-		return nil
-	}
-}
-
-// read notes the weights of a checkpoint from which a process begins that does nothing else.
-func (r *role) read(ctx context.Context) error {
-	defer r.unserve()
-	r.g = r.p.graph()
-	opt, err := r.f.DistributedOptimizer(r.l.Rules.door(), r.l.Strategy)
-	if err != nil {
-		return err
-	}
-	if err := opt.Minimize(r.g.loss); err != nil {
-		return err
-	}
-	if err := r.f.Restore(ctx, r.l.From.Dir, fleet.RestoreOptions{}); err != nil {
-		return err
-	}
-	if err := r.f.InitWorker(ctx); err != nil {
-		return err
-	}
-	at := r.l.End
-	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
-		return err
-	}
-	return r.f.StopWorker(ctx)
-}
-
 // together makes a call of worker 0 between two barriers.
 func (r *role) together(ctx context.Context, do func() error) error {
 	if err := r.f.BarrierWorker(ctx); err != nil {
