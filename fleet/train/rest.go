@@ -15,6 +15,12 @@ import (
 // wraps it says how many.
 var ErrShort = errors.New("samples were not trained")
 
+func init() {
+	led.Anew = func(job any, another func() any) {
+		job.(*Job).anew = func() (Job, error) { return another().(Job), nil }
+	}
+}
+
 // leases reports whether this process can train what a lost worker has left: that worker's rows are here, and no other
 // worker waits for its steps. It is the same on all workers.
 func (r *Run) leases() bool {

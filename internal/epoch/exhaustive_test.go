@@ -16,6 +16,8 @@ import (
 // once, evaluations are made once under one number of shares that cover the test rows, epochs end once or again, all
 // stop for one reason, and nobody waits for ever.
 //
+// Promise: [G6] evaluations are of all test rows, whichever workers live
+//
 // A plain run has a share of the smaller scenarios. FLEET_SEEDS=all has all, and more beside each other; -whole all that there are.
 func TestEpochsOutliveEveryEnd(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(800)) // states are small, and copied all the time

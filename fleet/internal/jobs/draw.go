@@ -114,6 +114,7 @@ func (p *Program) drawLosses(r *rand.Rand) {
 	if mode := p.Strategy.Mode; mode == strategy.ModeSync || mode == strategy.ModeSSP {
 		p.Lost = pick(r, "", "", strategy.WorkerBack, strategy.WorkerGoOn)
 	}
+	p.Stands = !often(r, 3)
 	if p.Lost == strategy.WorkerGoOn && !p.all(func(l Life) bool { return l.Servers > 0 }) {
 		p.Lost = "" // workers at different places of their shares have no steps of the same number without servers
 	}
@@ -150,7 +151,7 @@ func (p *Program) strike(r *rand.Rand, l Life, room bool, behind *string) Strike
 	switch {
 	case room && l.Workers > 1 && often(r, 2):
 		s.Role, s.Kind = fmt.Sprintf("worker %d", s.By), pick(r, "kill", "fail", "end")
-		s.Away = pick(r, 0, 0, time.Second, 9*time.Second, time.Minute)
+		s.Away = pick(r, 0, 0, time.Second, 9*time.Second, time.Minute, 20*time.Minute)
 		if s.Away == 0 {
 			*behind = s.Role
 		}

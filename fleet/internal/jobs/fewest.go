@@ -36,7 +36,7 @@ func (p Program) Less() (all []func(p *Program)) {
 	with(func(p *Program) { p.Model.More = twin.More{} })
 	with(func(p *Program) { p.Deltas, p.User, p.Journal, p.Worse = 0, 0, false, false })
 	with(func(p *Program) { p.Deltas, p.User = 0, 0 })
-	with(func(p *Program) { p.Lost = "" })
+	with(func(p *Program) { p.Lost, p.Stands = "", false })
 	with(func(p *Program) { p.Hook = 0 })
 	with(func(p *Program) { p.Sharded = false })
 	with(func(p *Program) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/led"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer/lr"
@@ -126,6 +127,12 @@ func (a *actor) job() train.Job {
 	}
 	if p.Tests > 0 {
 		j.Hooks = append(j.Hooks, train.BestModel{Dir: filepath.Join(a.dir, "best")}.Hooks())
+	}
+	if p.Stands {
+		led.Anew(&j, func() any {
+			another := &actor{stage: a.stage, name: a.name + " in another's place", f: a.f, counts: map[string]int{}}
+			return another.job()
+		})
 	}
 	return j
 }

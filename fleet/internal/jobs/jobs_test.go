@@ -39,6 +39,9 @@ var (
 // trains each sample once an epoch, ends each period once, and publishes what it has
 //
 // Promise: [G6] a job in step that is ended several times has the bits of an undisturbed one
+//
+// Promise: [G6] when single workers die anywhere in the loop, the job ends with each epoch evaluated, the rate, end
+// and best model that its evaluations say, and each sample counted as often as its mode promises
 func TestJobs(t *testing.T) {
 	law.Slow(t)
 	var seeds []uint64

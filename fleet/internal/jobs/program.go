@@ -33,6 +33,7 @@ type Program struct {
 	Publishes bool          `json:",omitempty"` // a base or a delta at each epoch's end
 	Reloads   bool          `json:",omitempty"` // an epoch's end begins with a save that is loaded
 	Sharded   bool          `json:",omitempty"`
+	Stands    bool          `json:",omitempty"` // a process trains what a lost worker has left
 	// Lost is what a worker's death means to the others, of lives whose workers go in step with servers.
 	Lost  strategy.WorkerLost `json:",omitempty"`
 	Lives []Life              `json:",omitempty"`
@@ -49,6 +50,17 @@ type Life struct {
 // asked says whether a life ends only since all roles are asked to, upon which a checkpoint is saved.
 func (l Life) asked() bool {
 	return !slices.ContainsFunc(l.Strikes, func(s Strike) bool { return s.Kind != "end" || s.Role != "all" })
+}
+
+// staysUp says whether some workers of a life go on until all is trained, whoever else dies: the job never goes back.
+func (p Program) staysUp(l Life) bool {
+	workers := map[string]bool{}
+	for _, s := range l.Strikes {
+		if workers[s.Role] = true; !strings.HasPrefix(s.Role, "worker") || p.inStep(l) || s.Kind == "pause" {
+			return false
+		}
+	}
+	return len(workers) < l.Workers
 }
 
 // Strike is what befalls a role, or all of them.

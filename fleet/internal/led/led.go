@@ -1,5 +1,5 @@
 // Package led is the way from package train to what a fleet does for it alone: leading the job's epochs. Package fleet
-// sets the functions, so that a program sees neither.
+// sets the functions, so that a program sees neither. In the same way train lets tests make a job as its Main does.
 package led
 
 import (
@@ -15,3 +15,7 @@ var Ask func(ctx context.Context, f any, at epoch.At) (*epoch.Told, error)
 // InPlaceOf returns a *fleet.Fleet in this process that takes the place of another worker, which has died, in a job
 // with servers. It is an error while that worker lives, and in modes sync and ssp.
 var InPlaceOf func(f any, worker int) (any, error)
+
+// Anew has a *train.Job know how another is made, a train.Job, as Main does: then a process can train what a lost
+// worker has left.
+var Anew func(job any, another func() any)
