@@ -66,7 +66,8 @@ func (p *Program) drawTimeouts(r *rand.Rand) {
 			s.WorkerTimeout = strategy.Duration(pick(r, 5*time.Second, 10*time.Second, time.Minute))
 			s.HeartbeatInterval = s.WorkerTimeout / strategy.Duration(2+r.IntN(8))
 			s.StartTimeout = strategy.Duration(pick(r, time.Minute, 3*time.Minute, 10*time.Minute))
-			s.WaitTimeout = strategy.Duration(pick(r, time.Minute, 15*time.Minute, time.Hour))
+			// servers may be away for a minute
+			s.WaitTimeout = strategy.Duration(pick(r, 5*time.Minute, 15*time.Minute, time.Hour))
 		}
 	}
 }
