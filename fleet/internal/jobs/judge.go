@@ -117,8 +117,11 @@ func (p Program) counts(s *stage, counts []float64) (wrong []string) {
 		sum += c
 	}
 	most := want + mayMore // an epoch that begins anew counts what was trained of it before
-	if p.counted() {
+	stands := slices.ContainsFunc(p.Lives, Life.pauses)
+	if p.counted() && !stands { // who stands still counts what no server takes
 		most = min(most, max(sum, want)+mayLess) // what the ledger lacks was trained
+	}
+	if p.counted() {
 		wrong = p.trainedOnce(counts)
 	}
 	got, ends := float64(last.Examples), last.End && last.Epoch == p.Epochs

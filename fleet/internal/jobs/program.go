@@ -52,15 +52,21 @@ func (l Life) asked() bool {
 	return !slices.ContainsFunc(l.Strikes, func(s Strike) bool { return s.Kind != "end" || s.Role != "all" })
 }
 
-// staysUp says whether some workers of a life go on until all is trained, whoever else dies: the job never goes back.
+// pauses says whether a role stands still in a life.
+func (l Life) pauses() bool {
+	return slices.ContainsFunc(l.Strikes, func(s Strike) bool { return s.Kind == "pause" })
+}
+
+// staysUp says whether some workers of a life go on until all is trained, whoever else dies: the job never goes back,
+// and all evaluate what servers have.
 func (p Program) staysUp(l Life) bool {
 	workers := map[string]bool{}
 	for _, s := range l.Strikes {
-		if workers[s.Role] = true; !strings.HasPrefix(s.Role, "worker") || p.inStep(l) || s.Kind == "pause" {
+		if workers[s.Role] = true; !strings.HasPrefix(s.Role, "worker") || p.inStep(l) || l.pauses() {
 			return false
 		}
 	}
-	return len(workers) < l.Workers
+	return len(workers) < l.Workers && p.Strategy.GeoRest != strategy.GeoRestKeep
 }
 
 // Strike is what befalls a role, or all of them.
