@@ -77,9 +77,12 @@ func (p *Program) drawLives(r *rand.Rand, leg twin.Leg) {
 	var (
 		room    = l.Servers > 0 && !p.inStep(l) // for threads, and for workers that are started again alone
 		same    = often(r, 2)                   // workers, batches and threads in all lives
-		threads = room && leg.Kind() != string(strategy.ModeHalfAsync) && often(r, 5)
+		threads = room && often(r, 5)
 		behind  = "" // a worker that is gone has not trained what the others have
 	)
+	if threads && p.Strategy.Mode == strategy.ModeHalfAsync { // whose threads' pushes meet: each counts as it is
+		p.Strategy.Merge = strategy.MergeSum
+	}
 	p.Journal = l.Servers > 0 && p.Strategy.Mode != strategy.ModeSync && often(r, 3)
 	for range 1 + r.IntN(3) {
 		if !same {

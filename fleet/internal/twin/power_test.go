@@ -24,7 +24,7 @@ var (
 
 // TestPower builds the tests with wrongs that the house once had, one after the other, each a file of testdata/power,
 // and counts the seeds until TestJobs finds it, for loop-….diff that of package jobs, for cut-….diff
-// TestCutsAmidTraining:
+// TestCutsAmidTraining, for threads-….diff package fleet's TestThreadsThatMeetSaveTheirAverages, which has none:
 //
 //	go test ./fleet/internal/twin -run TestPower -power 500 -timeout 2h -v
 //
@@ -59,12 +59,14 @@ func TestPower(t *testing.T) {
 			overlay, err := json.Marshal(map[string]any{"Replace": places})
 			law.Check(t, err)
 			law.Check(t, os.WriteFile(filepath.Join(there, "overlay.json"), overlay, 0o644))
-			machine, test := "twin", "TestJobs"
+			machine, test := "fleet/internal/twin", "TestJobs"
 			switch kind, _, _ := strings.Cut(name, "-"); kind {
 			case "loop":
-				machine = "jobs"
+				machine = "fleet/internal/jobs"
 			case "cut":
 				test = "TestCutsAmidTraining"
+			case "threads":
+				machine, test = "fleet", "TestThreadsThatMeetSaveTheirAverages"
 			}
 			if seeds, says := find(t, root, filepath.Join(there, "overlay.json"), machine, test); seeds == -2 {
 				t.Errorf("it doesn't build: %s", says)
@@ -86,11 +88,14 @@ func find(t *testing.T, root, overlay, machine, test string) (seed int, says str
 	dir := t.TempDir()
 	defer os.RemoveAll(dir) // as soon as it has run
 	binary := filepath.Join(dir, "twin.test")
-	if out, err := run(t, root, "go", "test", "-c", "-overlay", overlay, "-o", binary, "./fleet/internal/"+machine); err != nil {
+	if out, err := run(t, root, "go", "test", "-c", "-overlay", overlay, "-o", binary, "./"+machine); err != nil {
 		return -2, string(out)
 	}
-	cmd := exec.Command(binary, "-test.run", "^"+test+"$", "-first", "-shrink", "0", "-test.timeout", "20m")
-	cmd.Dir = filepath.Join(root, "fleet/internal", machine)
+	cmd := exec.Command(binary, "-test.run", "^"+test+"$", "-test.timeout", "20m")
+	if machine != "fleet" {
+		cmd.Args = append(cmd.Args, "-first", "-shrink", "0")
+	}
+	cmd.Dir = filepath.Join(root, machine)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("FLEET_SEEDS=0:%d", *power))
 	out, err := cmd.CombinedOutput()
 	if err == nil {
