@@ -2,7 +2,6 @@ package twin
 
 import (
 	"fmt"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 
@@ -27,27 +26,6 @@ var stores atomic.Int64
 // mount gives the program a store of its own.
 func (r *run) mount() (unmount func(), err error) {
 	scheme := fmt.Sprintf("twin%d", stores.Add(1))
-	r.store, r.place = storetest.NewMemory(), scheme+"://bucket/job"
-	return func() { store.Unmount(scheme) }, store.Mount(scheme, r.store)
-}
-
-// key is what the store calls a file.
-func (r *run) key(name string) string {
-	_, key, _ := strings.Cut(name, "://")
-	return key
-}
-
-// files are those of a directory whose names fit a pattern.
-func (r *run) files(dir, pattern string) (all []string, err error) {
-	if r.store == nil {
-		return filepath.Glob(filepath.Join(dir, pattern))
-	}
-	for _, name := range r.store.Names() {
-		if fits, err := filepath.Match(r.key(dir)+"/"+pattern, name); err != nil {
-			return nil, err
-		} else if fits {
-			all = append(all, r.place[:strings.Index(r.place, "://")]+"://"+name)
-		}
-	}
-	return all, nil
+	r.place = scheme + "://bucket/job"
+	return func() { store.Unmount(scheme) }, store.Mount(scheme, storetest.NewMemory())
 }

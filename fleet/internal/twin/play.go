@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/store/storetest"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -59,7 +58,6 @@ type run struct {
 	dir string // of this machine
 	// place is where checkpoints and models lie: dir, or a URL of the store
 	place string
-	store *storetest.Memory // nil where none is mounted
 
 	mu     sync.Mutex // guards what follows
 	saw    Seen
