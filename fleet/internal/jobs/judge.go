@@ -250,8 +250,9 @@ func (s *stage) decides() (wrong []string) {
 		wrong = append(wrong, fmt.Sprintf("stopped %t behind %d evaluations; they say %d", s.left.Stopped, len(h),
 			stops))
 	}
-	if p.Sharded || !p.exact() && !p.all(Life.asked) && !p.all(p.staysUp) {
-		return wrong // of other test rows, or of an evaluation that is repeated since the job has gone back
+	own := p.Sharded || p.Strategy.GeoRest == strategy.GeoRestKeep // test rows, or a copy of the weights
+	if own || !p.exact() && !p.all(Life.asked) && !p.all(p.staysUp) {
+		return wrong // or of an evaluation that is repeated since the job has gone back
 	}
 	switch got, err := p.lossOf(filepath.Join(s.dir, "best")); {
 	case err != nil:

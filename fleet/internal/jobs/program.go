@@ -57,8 +57,7 @@ func (l Life) pauses() bool {
 	return slices.ContainsFunc(l.Strikes, func(s Strike) bool { return s.Kind == "pause" })
 }
 
-// staysUp says whether some workers of a life go on until all is trained, whoever else dies: the job never goes back,
-// and all evaluate what servers have.
+// staysUp says whether some workers of a life go on until all is trained, whoever else dies: the job never goes back.
 func (p Program) staysUp(l Life) bool {
 	workers := map[string]bool{}
 	for _, s := range l.Strikes {
@@ -66,7 +65,7 @@ func (p Program) staysUp(l Life) bool {
 			return false
 		}
 	}
-	return len(workers) < l.Workers && p.Strategy.GeoRest != strategy.GeoRestKeep
+	return len(workers) < l.Workers
 }
 
 // Strike is what befalls a role, or all of them.
