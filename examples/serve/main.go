@@ -29,7 +29,8 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	fs := flag.NewFlagSet("serve", flag.ContinueOnError)
-	model := fs.String("model", "output/wide_and_deep/model", "directory of a saved model")
+	model := fs.String("model", "output/wide_and_deep/model", "directory of a saved model or, to serve, "+
+		"in which a job publishes")
 	deltas := fs.String("deltas", "", "directory whose subdirectories are deltas of the model; empty means none")
 	join := fs.Int("join", 0, "largest number of rows of different requests computed together when many wait; 0 "+
 		"computes each request alone")

@@ -41,6 +41,12 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 		return nil, err
 	}
 	defer f.Close()
+	days := j.Days != nil
+	if days {
+		if err := j.firstDay(ctx); err != nil {
+			return nil, err
+		}
+	}
 	train, test, err := j.Data(ctx)
 	if err != nil {
 		return nil, err
@@ -49,7 +55,7 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 		return nil, errNoRows
 	}
 	rows, known := train.Len()
-	if !known {
+	if !known || days { // how many will come is not known
 		rows = -1
 	}
 	j.fit(j.fitting(rows, 1), test != nil)

@@ -25,6 +25,7 @@ type constant struct {
 	seen  []*nn.Node // labels, and weights of their rows
 	gauge gauge      // the loss and the metrics, as far as they have a value for a constant
 	names []string   // of the values
+	daily bool       // it is learned from rows that are evaluated, and used from the next day on
 	own   *nn.Node   // the model's loss of each row; nil if the loss is no mean of rows
 
 	mu        sync.Mutex // threads learn together
@@ -73,7 +74,7 @@ func newConstant(nodes []*nn.Node, names []string) *constant {
 // their step reports.
 func (c *constant) learning(ctx context.Context, epoch int,
 	batches iter.Seq2[dataset.Batch, error]) iter.Seq2[dataset.Batch, error] {
-	if c == nil || epoch > 0 {
+	if c == nil || epoch > 0 || c.daily {
 		return batches
 	}
 	return func(yield func(dataset.Batch, error) bool) {
@@ -125,6 +126,31 @@ func (c *constant) learned() (text []byte) {
 	return text
 }
 
+// took is what this worker has learned of rows that it has evaluated; nil if that is nothing.
+func (c *constant) took() tallies {
+	if c == nil {
+		return nil
+	}
+	return c.mine
+}
+
+// add adds what workers have learned of a day.
+func (c *constant) add(shares []share) {
+	if c == nil {
+		return
+	}
+	all := slices.Clone(c.all)
+	if all == nil {
+		all = make([]float64, c.size())
+	}
+	for _, s := range shares {
+		for i, v := range s.Labels[:min(len(s.Labels), len(all))] {
+			all[i] += v
+		}
+	}
+	c.recall(all)
+}
+
 // gather sums what all workers have learned.
 func (c *constant) gather(said [][]byte) error {
 	all := make([]float64, c.size())
@@ -157,6 +183,9 @@ func (c *constant) recall(all []float64) {
 
 // see measures the constant on a batch of test rows; own is the model's loss of each, if it is needed.
 func (c *constant) see(ctx context.Context, batch dataset.Batch, rows int, own []*tensor.Dense) {
+	if c.daily {
+		c.learn(ctx, batch)
+	}
 	given, sums := maps.Clone(batch), c.all
 	for _, a := range c.aims {
 		if c.all == nil {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/led"
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -48,6 +49,8 @@ func (r *Run) stand(ctx context.Context) (*epoch.Told, error) {
 			r.course.member.Did(nil)
 		case epoch.Rest:
 			err = r.trainRest(ctx, t.Lost[0])
+		case epoch.Choose:
+			err = r.choose(ctx, t)
 		case epoch.Over:
 			r.course.over = t
 			return t, nil
@@ -64,18 +67,30 @@ func (r *Run) stand(ctx context.Context) (*epoch.Told, error) {
 // ask sends where this worker is until it is told what to do.
 func (r *Run) ask(ctx context.Context) (*epoch.Told, error) {
 	c := &r.course
-	if why := r.ends.stop.Load(); why != nil {
+	if why := r.ends.stop.Load(); why != nil && (!r.ends.late || c.member.At().Ended) {
 		c.member.Wants(*why)
 	}
-	for {
+	for pause := firstPause; ; pause = min(2*pause, lookPause) {
 		t, err := led.Ask(ctx, r.Fleet, c.member.At())
 		if err != nil {
 			return nil, err
 		}
-		if !c.member.Told(t) {
+		if !c.member.Told(t) { // another looks for the next day
+			if err := awake.Rest(ctx, pause); err != nil {
+				return nil, err
+			}
 			continue
 		}
 		c.leads = t.Lead == r.Fleet.WorkerIndex()
+		if !c.leads {
+			r.publishing.Release()
+		}
+		if t.Epochs > 0 && r.days != nil {
+			r.Job.Epochs = t.Epochs
+			if err := r.days.take(t.Epochs, t.Chosen); err != nil {
+				return nil, err
+			}
+		}
 		if t.Known > 0 {
 			err = r.recall(t.Memory)
 		}
@@ -141,7 +156,7 @@ func (r *Run) endEpoch(ctx context.Context, t *epoch.Told) error {
 // closed goes on behind an epoch that the hooks of all have ended.
 func (r *Run) closed(ctx context.Context) error {
 	r.course.closes = false
-	if err := r.record(r.Epoch + 1); err != nil {
+	if err := r.record(r.Epoch + 1); err != nil || r.days != nil { // which has its checkpoint
 		return err
 	}
 	return r.checkpoint(ctx)

@@ -78,24 +78,14 @@
 // another rule, begin from a model, which has only weights, and use another directory for checkpoints:
 // -load=output/model -checkpoint=output/adam.
 //
-// To serve a model while the job trains, save a base and deltas in hooks, and read them with serve.Load(base,
-// deltas...) or [serve.ScorerOptions].Deltas:
+// # Rows that come by the day
 //
-//	save := func(ctx context.Context, r *train.Run, mode fleet.SaveMode, dir string) error {
-//		if !r.Leads() {
-//			return nil
-//		}
-//		_, err := r.Fleet.SaveModel(ctx, dir, fleet.SaveOptions{Mode: mode, Model: nn.Inference(net.pred)})
-//		return err
-//	}
-//	j.Hooks = append(j.Hooks, train.Hooks{
-//		Begin: func(ctx context.Context, r *train.Run) error { return save(ctx, r, fleet.SaveBase, "serving/base") },
-//		EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
-//			return save(ctx, r, fleet.SaveDelta, fmt.Sprintf("serving/delta-%03d", r.Epoch+1))
-//		},
-//	})
+// [Days] trains rows as they come, each day once, and publishes a base at each day's end and deltas between, which a
+// serve.Scorer of [Publish].Dir follows:
 //
-// A restarted job then saves a new base, and deltas that follow it.
+//	Days: &train.Days{Dir: "logs", Publish: train.Publish{Dir: "serving", Deltas: 24}}
+//
+// Other jobs save a base and deltas in hooks, once by name, with Fleet.SaveModel: see package fleet.
 //
 // # For users of other libraries
 //
@@ -158,6 +148,14 @@ package train
 //	progress.go  the progress that a checkpoint holds
 //	memory.go    state of hooks, and a history too long for a checkpoint
 //	share.go     a worker's share of the rows, and whether all have the same rows
+//	days.go      rows that come by the day
+//	daysource.go  where the next day is looked for
+//	daylist.go   which files a day has
+//	dayrows.go   a worker's share of a day
+//	dayahead.go  what may be the next day, read while one is trained
+//	day.go       a day on a worker, and what all have found of it
+//	dayend.go    its end
+//	publish.go   bases and deltas for serving
 //	columns.go   whether columns are those of what it goes on from
 //	lanes.go     how many steps workers need whose gradients miss each other's updates
 //	order.go     whether a restarted job has the same order of rows, and where a stopped epoch ended

@@ -16,11 +16,12 @@ type ending struct {
 	apart  atomic.Bool            // a worker without servers has come to the end of its share
 	upTo   int                    // batches of the epoch that were read when the job was stopped; 0 if it was not
 	meet   bool                   // workers make their steps together, and stop between two of them
+	late   bool                   // the job stops at an epoch's end alone
 }
 
 // now reports whether this worker trains no more in this epoch, since the job was stopped.
 func (e *ending) now() bool {
-	return e.agreed.Load() || e.stopping() && (!e.meet || e.apart.Load())
+	return e.agreed.Load() || e.stopping() && !e.late && (!e.meet || e.apart.Load())
 }
 
 // until yields the batches until the job is over.

@@ -1,5 +1,14 @@
 package train
 
+// Die lets go of directories, as a process that is killed.
+func (r *Run) Die() {
+	r.publishing.Release()
+	r.out.Release()
+}
+
+// PassOver is -pass_over.
+func (c *Options) PassOver(day string) { c.passOver = day }
+
 // Anew has a job know how another of it is made, as Main does.
 func (j *Job) Anew(job func() (Job, error)) { j.anew = job }
 

@@ -265,6 +265,8 @@ func (f Files) read(ctx context.Context, paths []string, columns ...string) (*da
 	return rows, nil
 }
 
+var errNoFiles = errors.New("holds no files")
+
 // filesOf is a file, the files of a pattern, or a directory's files with rows, and those of the directories in it.
 // above are the directories that it is in.
 func filesOf(path string, above ...fs.FileInfo) (found []string, err error) {
@@ -301,7 +303,7 @@ func filesOf(path string, above ...fs.FileInfo) (found []string, err error) {
 	}
 	slices.Sort(found)
 	if err == nil && len(found) == 0 && len(above) == 0 {
-		err = fmt.Errorf("train: directory %s holds no files", path)
+		err = fmt.Errorf("train: directory %s %w", path, errNoFiles)
 	}
 	return found, err
 }

@@ -22,6 +22,9 @@ type share struct {
 	// Spreads are those of its predictions, of one task after the other.
 	Spreads tallies
 	Pace    *measured // its pace up to here
+	// Found is what it has found of a day that is evaluated before it is trained, and Labels are sums over its labels.
+	Found  *found
+	Labels tallies
 }
 
 // measure measures this worker's share of the test rows.
@@ -30,7 +33,17 @@ func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
 	if c.pace == nil {
 		c.pace = r.meter.drain()
 	}
-	if a := r.tests.constant; a != nil && t.Epoch == 0 {
+	if r.days != nil {
+		if err := r.countRows(ctx, t.Counts); err != nil {
+			return err
+		}
+		if r.Epoch = t.Epoch; !t.End {
+			if err := r.loadDay(ctx); err != nil {
+				return err
+			}
+		}
+		r.tests.judges(!t.End)
+	} else if a := r.tests.constant; a != nil && t.Epoch == 0 {
 		if err := a.gather(t.Stands); err != nil {
 			return err
 		}
@@ -61,6 +74,9 @@ func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
 			mine.Chances = append(mine.Chances, t.Sums...)
 		}
 	}
+	if r.days != nil && !t.End {
+		mine.Found, mine.Labels = &r.days.now.found, r.tests.constant.took()
+	}
 	if c.leads {
 		if factor, err := r.Fleet.RateFactor(ctx); err == nil {
 			c.pace.LR = r.meter.rate(r.Job.Rule, factor)
@@ -83,11 +99,11 @@ func (r *Run) act(ctx context.Context, m *epoch.Made) error {
 	shares := make([]share, len(m.Shares))
 	for i, text := range m.Shares {
 		if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&shares[i]); err != nil {
-			return fmt.Errorf("train: worker %d's share of an evaluation cannot be decoded; do all run the same "+
-				"program? %w", m.By[i], err)
+			return fmt.Errorf("train: share %d of an evaluation cannot be decoded; do all run the same program? %w", i,
+				err)
 		}
 	}
-	e, err := r.tests.join(shares)
+	e, err := r.tests.join(shares, r.tests.rows != nil && r.days == nil || r.days != nil && !m.End)
 	if err != nil {
 		return err
 	}
@@ -102,12 +118,19 @@ func (r *Run) act(ctx context.Context, m *epoch.Made) error {
 	}
 	r.paces.add(e, before, shares)
 	r.tests.judge(shares)
+	if r.days != nil && !m.End {
+		if err := r.judged(ctx, m, e, shares); err != nil {
+			return err
+		}
+	}
 	r.History = append(r.History, e)
 	if r.course.leads {
 		label := r.label()
 		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.Pace(e).ofAll(label, r.Fleet.WorkerNum()), label,
 			r.tests.describe(e, "", nil))
-		r.tests.warnUnmeasured(e)
+		if r.days == nil || r.days.facts.rows() > 0 {
+			r.tests.warnUnmeasured(e)
+		}
 		r.tests.warnDead(shares, e)
 	}
 	r.shown.publish(&r.curve, r.History)

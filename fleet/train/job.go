@@ -43,6 +43,9 @@ type Job struct {
 	// repeated, so that a restarted job can resume.
 	Rows func(epoch int, train *dataset.Dataset) *dataset.Dataset
 
+	// Days are rows that come by the day, in place of Data.
+	Days *Days
+
 	// Metrics are evaluated on the test rows, in addition to the loss: metrics over batches, such as [nn.AUC], or nodes
 	// of one element, which are averaged over examples.
 	Metrics []*nn.Node
@@ -65,6 +68,7 @@ type Job struct {
 
 	anew  func() (Job, error) // makes the program's job once more; nil if the program has not said how
 	looks bool                // at its rows, before it trains
+	daily bool                // check has seen its Days
 	files bool                // Data reads Files
 }
 
@@ -89,6 +93,10 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		err = j.Loss.Err()
 	case j.Rule == nil:
 		err = errors.New("train: Job.Rule is nil: it is what updates the weights, such as optimizer.Adam{LR: 1e-3}")
+	case j.Days == nil && j.passOver != "":
+		err = errors.New("train: -pass_over passes over what is left of a day, and this job has no Days")
+	case j.Days != nil && !j.daily:
+		err, j.daily = j.Days.check(j), true
 	case j.Data == nil && j.Files.Format == nil:
 		err = errors.New("train: Job.Files is empty and Job.Data is nil: one of them gives the rows to train on")
 	}
@@ -106,7 +114,7 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 	if err != nil {
 		return s, err
 	}
-	if j.Data == nil {
+	if j.Sharded = j.Sharded || j.Days != nil; j.Data == nil && j.Days == nil {
 		j.Data, j.files = j.Files.withLabels(j.Loss).Load, true
 	}
 	if j.Show == nil {

@@ -18,6 +18,8 @@ type memory struct {
 	Ended int `json:"ended,omitempty"`
 	// Labels are sums over the labels of all workers, from which the constant prediction follows.
 	Labels []float64 `json:"labels,omitempty"`
+	// Day is what workers have found of the day under way.
+	Day *dayFacts `json:"day,omitempty"`
 	// Hooks are the states of hooks.
 	Hooks map[string][]byte `json:"hooks,omitempty"`
 }
@@ -28,6 +30,9 @@ func (r *Run) memory() ([]byte, error) {
 		Ended: r.course.ended, Hooks: map[string][]byte{}}
 	if c := r.tests.constant; c != nil {
 		m.Labels = c.all
+	}
+	if r.days != nil {
+		m.Day = &r.days.facts
 	}
 	err := r.hooks.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
@@ -89,6 +94,9 @@ func (r *Run) remember(m memory) error {
 	r.course.ended = m.Ended
 	if r.tests.constant != nil {
 		r.tests.constant.recall(m.Labels)
+	}
+	if r.days != nil && m.Day != nil {
+		r.days.facts = *m.Day
 	}
 	return r.hooks.states(func(name string, s State) error { return s.Resume(m.Hooks[name]) })
 }

@@ -48,6 +48,7 @@ import (
 //	-predict, -eval    apply the model in -out, or in -load, to rows in files, in this process: write its outputs, a line
 //	                   for each row, or report how good it is: see [Examination]
 //	-by, -importance   with -eval: also by the values of a field; also the importance of each field
+//	-pass_over         a day of Job.Days, whose files are lost or have changed: what is left of it is not trained
 //	-journal           directory on each server's local disk for a journal between checkpoints; needs -checkpoint
 //
 // A job resumes from a checkpoint with the rule that wrote it, whose state it contains. To use another rule, begin from
@@ -96,6 +97,7 @@ type Options struct {
 	checkpointEvery                  time.Duration
 	journal                          string
 	placement, codec, payload, amend string
+	passOver                         string // a day
 	kSteps, goBack                   int
 	look, unlooked                   bool      // examine the job, and do not train; train, and do not look before
 	predict, eval, by                string    // files, instead of training, and a field of them
@@ -191,6 +193,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 		"checkpoints: a server that is killed and restarted, as by fleetrun --restart_servers, continues where it "+
 		"was; needs -checkpoint")
 	fs.DurationVar(&c.checkpointEvery, "checkpoint_every", 0, "time between two checkpoints; 0 means 1m")
+	fs.StringVar(&c.passOver, "pass_over", "", "a day of Job.Days whose files are lost or have changed: what is left "+
+		"of it is not trained")
 	fs.IntVar(&c.goBack, "goback", c.goBack, "how often a role rejoins the job when all go back to the last "+
 		"checkpoint, before it exits with status 75; needs -checkpoint")
 	fs.BoolVar(&c.look, "check", false, "examine the job and its rows, try some steps, list likely mistakes, and "+
@@ -229,6 +233,8 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -threads=%d: they count from 1", c.Threads)
 	case c.goBack < 0:
 		return fmt.Errorf("train: -goback=%d: it counts from 0", c.goBack)
+	case c.passOver != "" && !isName(c.passOver):
+		return fmt.Errorf("train: -pass_over=%s: want the name of a day", c.passOver)
 	case c.EvalEvery < 0:
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
 	case c.look && c.predict+c.eval != "" || c.predict != "" && c.eval != "":

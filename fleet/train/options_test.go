@@ -255,7 +255,8 @@ func TestEveryFlagActs(t *testing.T) {
 			return l.strategy.Recovery.Journal == strategy.JournalProcess && l.strategy.Recovery.JournalDir == dir+"/journal"
 		}},
 	}
-	shown := map[string]bool{"check": true, "nocheck": true, "predict": true, "eval": true, "by": true, "importance": true} // in place of a job, or before it: TestCheckFlag, TestNoCheckFlag, TestSavedModelOnFiles, TestExamination
+	shown := map[string]bool{"check": true, "nocheck": true, "predict": true, "eval": true, "by": true, "importance": true, // in place of a job, or before it: TestCheckFlag, TestNoCheckFlag, TestSavedModelOnFiles, TestExamination
+		"pass_over": true} // TestADayIsAsItWasWhenItBegan
 	for _, e := range effects {
 		shown[e.name] = true
 		if l := learn(t, strings.Fields(e.args)...); !e.acts(l) {

@@ -77,7 +77,7 @@ func (r *Run) sayWhere(stopped bool) {
 		fmt.Fprintf(r.Job.Stdout, "worker %d goes on after epoch %d/%d and %s examples\n",
 			r.Fleet.WorkerIndex(), r.Epoch, r.Job.Epochs, grouped(at.In(r.Epoch)))
 	}
-	if r.Fleet.WorkerIndex() == 0 && (stopped || r.Epoch >= r.Job.Epochs) {
+	if r.Fleet.WorkerIndex() == 0 && (stopped || r.Epoch >= r.Job.Epochs) && r.days == nil {
 		fmt.Fprintln(r.Job.Stdout, "nothing is left to train: more -epochs go on, unless the job was stopped; another "+
 			"-checkpoint begins anew")
 	}

@@ -24,7 +24,7 @@ func init() {
 // leases reports whether this process can train what a lost worker has left: that worker's rows are here, and no other
 // worker waits for its steps. It is the same on all workers.
 func (r *Run) leases() bool {
-	return r.Fleet.ServerNum() > 0 && !r.inStep && !r.Job.Sharded && r.Job.anew != nil
+	return r.Fleet.ServerNum() > 0 && !r.inStep && (!r.Job.Sharded || r.days != nil) && r.Job.anew != nil
 }
 
 // trainRest trains what a lost worker has left, in its place.
@@ -70,7 +70,15 @@ func (r *Run) inPlaceOf(ctx context.Context, worker int) error {
 	its := newRun(&j, f, s)
 	its.exe, its.shares.train, its.shares.stock = nn.NewExecutor(j.Loss.Graph()), r.shares.train, r.shares.stock
 	its.course.alone = true
+	if r.days != nil {
+		its.days.begun, its.days.known, its.days.facts = r.days.begun, r.days.known, r.days.facts
+	}
 	for its.Epoch = f.FirstEpoch(); its.Epoch < j.Epochs; its.Epoch++ {
+		if its.days != nil {
+			if err := its.loadDay(ctx); err != nil {
+				return err
+			}
+		}
 		if _, err := its.pass(ctx); err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/checkpoints"
@@ -35,6 +36,10 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	}
 	j.passedOver(f, s)
 	warnCopies(f, s)
+	if j.Days != nil && s.Recovery.Dir == "" {
+		return Result{}, errors.New("train: Job.Days without a directory for checkpoints, where it is noted which " +
+			"files a day has: give -checkpoint, one that every worker reaches")
+	}
 	if dir := s.Recovery.Dir; dir != "" && (f.IsServer() || f.ServerNum() == 0 && f.WorkerIndex() == 0) { // writers
 		if err := files.CheckWritable(dir); err != nil {
 			return Result{}, fmt.Errorf("train: -checkpoint=%s, where checkpoints go: %w", dir, err)
@@ -59,6 +64,9 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	defer r.releaseOut()
 	defer func() {
 		cancel()
+		if r.days != nil && r.days.next != nil {
+			<-r.days.next.done
+		}
 		_ = r.written()
 	}()
 	defer func() { io.WriteString(j.Stdout, r.left) }()
@@ -86,7 +94,7 @@ func (j *Job) minimize(f *fleet.Fleet, s strategy.Strategy) error {
 // newRun returns the run of a job on a worker, which has no rows yet.
 func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
 	with, alone := served(f, s), f.ServerNum() == 0
-	return &Run{Fleet: f, Job: j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
+	r := &Run{Fleet: f, Job: j, recovers: s.Recovery.Dir != "", dir: s.Recovery.Dir,
 		shares: shares{job: j, fleet: f, past: map[int]int{}}, tests: tests{job: j},
 		shown:    shown{job: j, worker: f.WorkerIndex()},
 		together: with.Threads,
@@ -95,6 +103,12 @@ func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
 		meter:    meter{counts: (alone || with.Rounds) && j.Threads == 1 && s.GradientMerge.KSteps <= 1},
 		ends:     ending{meet: alone && f.WorkerNum() > 1 && j.EvalEvery != 0},
 		paces:    paces{}}
+	if j.Days != nil {
+		r.days = &days{Days: j.Days, dir: files.Join(r.dir, "days"), since: map[string]time.Time{},
+			counts: map[[2]int]int{}, workers: f.WorkerNum()}
+	}
+	r.shares.days, r.tests.days, r.ends.late = r.days, r.days, r.days != nil
+	return r
 }
 
 // served are the traits of the mode in which workers train with servers; none without.

@@ -40,15 +40,17 @@ type Run struct {
 	stopping EarlyStopping      // of Options.Patience
 	keeps    *keeper            // of the best model; nil if the job leaves the model of its last step
 
-	course course
-	ends   ending
-	shares shares
-	tests  tests
-	past   past
-	pace   pace
-	meter  meter
-	paces  paces
-	shown  shown
+	course     course
+	ends       ending
+	shares     shares
+	tests      tests
+	past       past
+	pace       pace
+	meter      meter
+	paces      paces
+	shown      shown
+	days       *days             // nil if epochs are none
+	publishing checkpoint.Claims // holds the directory in which this worker publishes
 }
 
 // past is the part of the job that is done.
@@ -93,6 +95,9 @@ func (r *Run) whose() string {
 }
 
 func (r *Run) label() string {
+	if r.days != nil {
+		return r.days.label(min(r.Epoch, r.days.begun-1))
+	}
 	return fmt.Sprintf("epoch %d/%d", min(r.Epoch+1, r.Job.Epochs), r.Job.Epochs)
 }
 

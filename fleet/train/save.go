@@ -146,6 +146,7 @@ const outLock = ".job"
 
 // releaseOut lets another job have the directory.
 func (r *Run) releaseOut() {
+	r.publishing.Release()
 	if r.out.Release(); r.Job.Out != "" && !files.IsURL(r.Job.Out) && r.Fleet.WorkerIndex() == 0 {
 		_ = files.Remove(files.Join(r.Job.Out, outLock)) // not if another job has it
 	}

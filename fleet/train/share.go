@@ -26,6 +26,7 @@ type shares struct {
 	// examples of the current epoch, 0 if unknown: of this worker, of all, and of the worker with the fewest
 	mine, all, least int
 
+	days *days       // nil if epochs are none
 	past map[int]int // examples of epochs that this process has ended, by epoch
 
 	signature json.RawMessage // of the job when it began, nil if that is not known yet
@@ -245,6 +246,9 @@ func count(ctx context.Context, rows *dataset.Dataset) (n int, err error) {
 
 // of are the rows of an epoch, of all workers.
 func (s *shares) of(epoch int) (*dataset.Dataset, error) {
+	if s.days != nil && (s.days.now == nil || s.days.now.epoch != epoch) {
+		return nil, fmt.Errorf("train: the rows of day %d are not in memory", epoch+1)
+	}
 	if s.job.Rows == nil {
 		return s.train.Shuffle(s.job.Seed).Epoch(epoch), nil
 	}
@@ -286,7 +290,11 @@ func (s *shares) trained(epoch int) bool {
 func (s *shares) uncounted(worker, from, to int) (samples int) {
 	for epoch := from; epoch < to; epoch++ {
 		n, counted := s.past[epoch]
-		if rows, err := s.of(epoch); err == nil && !(counted && worker == s.fleet.WorkerIndex()) {
+		switch rows, err := s.of(epoch); {
+		case counted && worker == s.fleet.WorkerIndex():
+		case s.days != nil:
+			n = s.days.rowsOf(epoch, worker)
+		case err == nil:
 			n, _ = s.ofWorker(rows, worker).Len()
 		}
 		samples += n

@@ -57,7 +57,7 @@ func TestSpreadsOfOneWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	shares := []share{{Sums: append([]float64{60, 0, 60, 60}, own.sums...), Spreads: spreads}, {Sums: append([]float64{60, 0, 60, 60}, own.sums...)}}
-	e, err := of.join(shares)
+	e, err := of.join(shares, true)
 	if of.warnDead(shares, e); err != nil || e.Examples != 120 || math.Abs(e.Values[EvalLoss]-math.Ln2) > 1e-3 || !of.dead {
 		t.Errorf("%+v, dead %v, error %v", e, of.dead, err)
 	}

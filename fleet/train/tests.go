@@ -16,6 +16,7 @@ import (
 type tests struct {
 	job      *Job
 	rows     *dataset.Dataset // nil if there are none
+	days     *days            // nil if epochs are none
 	exe      *nn.Executor
 	constant *constant // nil if the job has none
 	dead     bool      // it was reported that predictions ignore the rows
@@ -127,8 +128,8 @@ func (t *tests) share(place, of int) *dataset.Dataset {
 	return t.rows.Shard(place, of)
 }
 
-// join sums the workers' measurements, with the examples of the epoch so far.
-func (t *tests) join(shares []share) (e Evaluation, err error) {
+// join sums the workers' measurements, of test rows if tested, with the examples of the epoch so far.
+func (t *tests) join(shares []share, tested bool) (e Evaluation, err error) {
 	var sums []float64
 	var scores [][][]byte
 	for _, s := range shares {
@@ -149,7 +150,7 @@ func (t *tests) join(shares []share) (e Evaluation, err error) {
 	}
 	e = Evaluation{Examples: int(sums[0] + sums[1]), Values: map[string]float64{}}
 	names, values := []string{TrainLoss}, []float64{sums[2] / sums[3]}
-	if t.rows != nil {
+	if tested {
 		measured, rest, err := valuesOf(t.nodes(), sums[4:], joined(scores...))
 		if err == nil && t.constant != nil {
 			rest, err = t.constant.values(rest)

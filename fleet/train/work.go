@@ -54,7 +54,7 @@ func (r *Run) work(ctx context.Context) error {
 func (r *Run) prepare(ctx context.Context) (err error) {
 	j := r.Job
 	r.hooks = append(r.hooks, j.Hooks...)
-	if r.stopping.idle = true; j.Patience > 0 || j.Epochs == 0 && !j.named("patience") {
+	if r.stopping.idle = true; j.Patience > 0 || j.Epochs == 0 && !j.named("patience") && r.days == nil {
 		r.stopping = EarlyStopping{Patience: j.Patience, idle: j.Patience == 0}
 		r.hooks = append(r.hooks, r.stopping.hooks())
 	}
@@ -68,14 +68,18 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		r.hooks = append(r.hooks, j.told(), HistoryCSV(files.Join(j.Out, "history.csv")),
 			Curves(files.Join(j.Out, "curves.svg")), Calibration(files.Join(j.Out, "calibration.svg")))
 	}
-	if r.shares.train, r.tests.rows, err = j.Data(ctx); err != nil {
+	if r.days != nil {
+		r.hooks = append(r.hooks, Hooks{EpochEnd: r.endDay})
+	} else if r.shares.train, r.tests.rows, err = j.Data(ctx); err != nil {
 		return err
-	}
-	if r.shares.train == nil {
+	} else if r.shares.train == nil {
 		return errNoRows
 	}
-	if r.tests.rows != nil {
+	if r.tests.rows != nil || r.days != nil {
 		r.tests.constant = newConstant(r.tests.nodes(), r.tests.names()[1:])
+	}
+	if c := r.tests.constant; c != nil {
+		c.daily = r.days != nil
 	}
 	own := stockOf(r.shares.train)
 	if r.shares.stock = own; j.Sharded {
@@ -94,6 +98,11 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if err := r.begin(ctx, card{r.Fleet.WorkerIndex(), [2]stock{own, stockOf(r.tests.rows)}, j.format(),
 		r.shares.other}); err != nil {
 		return err
+	}
+	if r.days != nil && r.days.Publish.Dir != "" && r.course.leads {
+		if err := r.publishing.Take(ctx, r.days.Publish.Dir); err != nil {
+			return fmt.Errorf("train: Days.Publish: %w", err)
+		}
 	}
 	r.fitRows() // the number of all rows is known now
 	r.warnShallow()
@@ -115,7 +124,10 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	if err := r.hooks.plain(ctx, r, func(h Hooks) func(context.Context, *Run) error { return h.Begin }); err != nil {
 		return err
 	}
-	r.course.member.Begun(j.Epochs, r.leases(), j.Sharded)
+	if r.days != nil {
+		r.course.member.Chooses()
+	}
+	r.course.member.Begun(j.Epochs, r.leases(), j.Sharded && r.days == nil)
 	return nil
 }
 
@@ -133,6 +145,9 @@ func (r *Run) fitRows() {
 }
 
 func (r *Run) fit(o order, why string) {
+	if r.days != nil {
+		o.Epochs, o.Patience = 0, 0
+	}
 	said := r.Job.fit(o, r.tests.rows != nil)
 	if n := r.Job.Patience; n > 0 {
 		r.stopping.Patience, r.stopping.idle = n, false
@@ -154,6 +169,11 @@ func (r *Run) epoch(ctx context.Context, t *epoch.Told) (err error) {
 	}
 	if !t.Alone {
 		if err := r.beginEpoch(ctx); err != nil {
+			return err
+		}
+	}
+	if r.days != nil {
+		if err := r.beginDay(ctx, t); err != nil {
 			return err
 		}
 	}
@@ -201,7 +221,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	j := r.Job
 	r.exe.ResetMetrics()
 	r.curve.restart()
-	if c := r.tests.constant; c != nil && r.Epoch == 0 {
+	if c := r.tests.constant; c != nil && r.Epoch == 0 && r.days == nil {
 		c.mine = nil
 	}
 	mine, err := r.shares.deal(ctx, r.Epoch)
@@ -218,7 +238,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	r.meter.seen = 0
 	r.meter.start()
 	defer r.meter.stop()
-	options := nn.TrainOptions{Fetch: j.Show, Step: r.step, Gradients: r.meter.see,
+	options := nn.TrainOptions{Fetch: j.Show, Step: r.step, Gradients: r.meter.see, MayBeEmpty: r.days != nil,
 		Progress: &nn.Progress{Out: j.Stdout, Label: r.label() + r.whose(), Total: r.shares.mine}}
 	if j.Threads > 1 {
 		return nn.TrainThreads(ctx, j.Loss.Graph(), j.Threads, func(thread int) iter.Seq2[dataset.Batch, error] {
@@ -245,7 +265,11 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 	if len(r.curve.Points) != r.shown.points {
 		r.shown.publish(&r.curve, r.History)
 	}
-	if err := r.hooks.stepped(ctx, r, so); err != nil {
+	err := r.hooks.stepped(ctx, r, so)
+	if err == nil && r.days != nil {
+		err = r.delta(ctx, so)
+	}
+	if err != nil {
 		return err
 	}
 	return r.between(ctx, so)

@@ -48,6 +48,8 @@ type gathering struct {
 	behind  uint64
 	// givenUp is the last collective if this worker has received no answer to it, else nil.
 	givenUp atomic.Pointer[attempt]
+	// asked is one more than the number of the last message on the job's epochs.
+	asked atomic.Uint64
 	// place is that of the last order in the job's epochs.
 	place atomic.Uint64
 }

@@ -15,17 +15,20 @@ func (c *Client) Ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
 	if err := c.settle(ctx); err != nil {
 		return nil, err
 	}
-	if err := c.EndEpoch(ctx); err != nil {
-		return nil, err
+	if again := c.gathers.asked.Swap(at.N+1) == at.N+1; !again && at.Did != epoch.Choose { // all park as often
+		if err := c.EndEpoch(ctx); err != nil {
+			return nil, err
+		}
 	}
 	defer c.link.waits.watch(0)()
 	told, loads, err := c.led(ctx, at)
 	if err != nil {
 		return nil, err
 	}
-	if told.Do != "" {
-		c.gathers.place.Store(told.Place)
+	if told.Do == "" {
+		return told, nil
 	}
+	c.gathers.place.Store(told.Place)
 	if err := c.renew(ctx, loads); err != nil {
 		return nil, err
 	}

@@ -42,6 +42,9 @@ func (l *Leader) tell(s *seat, t *Told) {
 	if s.at.Known < l.ground.Known {
 		t.Known, t.Memory = l.ground.Known, l.ground.Memory
 	}
+	if s.at.Epochs < l.ground.Epochs {
+		t.Epochs, t.Chosen = l.ground.Epochs, l.ground.Chosen
+	}
 	s.told = t
 	l.orders++
 }
@@ -105,7 +108,7 @@ func (l *Leader) begun() bool {
 			g.Lives[w], g.Cards[w], g.First = s.at.Life, s.at.Stands, min(g.First, s.at.next())
 		}
 	}
-	if l.made.Number == 0 && g.Ended == 0 { // of a program that led itself until now
+	if l.made.Number == 0 && g.Ended == 0 && g.Epochs == 0 { // of a program that led itself until now
 		g.Ended, g.Closed = g.First, g.First
 		for w := range l.seats {
 			g.Counted[w] = g.First
@@ -255,11 +258,22 @@ func (l *Leader) all(is func(s *seat) bool) bool {
 	return some
 }
 
-// together has members that all stand evaluate, or ends the job.
+// together has members that all stand evaluate, or one of them choose the next epoch, or ends the job.
 func (l *Leader) together() {
 	done := l.all(func(s *seat) bool { return s.at.next() >= l.epochs })
+	if l.ground.Last && !l.looked && l.anew() {
+		l.ground.Last = false
+		l.noteGround()
+	}
 	switch {
 	case done && l.lend():
+	case done && l.ground.Ended >= l.epochs && !l.owes() && l.chooses && !l.ground.Last:
+		if l.stop(); l.ground.Stop != "" {
+			l.noteGround()
+			l.answer()
+			return
+		}
+		l.tell(&l.seats[l.lead()], &Told{Do: Choose, Epoch: l.epochs})
 	case done && l.ground.Ended >= l.epochs && !l.owes():
 		for w := range l.seats {
 			if s := &l.seats[w]; s.present() {
@@ -271,10 +285,17 @@ func (l *Leader) together() {
 	}
 }
 
+// anew reports whether all members have begun since the leader's process has, and none has left: its journal is of a
+// run that was over, and there may be more epochs by now.
+func (l *Leader) anew() bool {
+	return l.all(func(s *seat) bool { return s.began }) &&
+		!slices.ContainsFunc(l.seats, func(s seat) bool { return s.stopped })
+}
+
 // lost returns what lost members have left.
 func (l *Leader) lost() (all []Left) {
 	for w := range l.seats {
-		if s := &l.seats[w]; s.gone && !(s.heard && s.at.next() >= l.epochs) {
+		if s := &l.seats[w]; l.epochs > 0 && s.gone && !(s.heard && s.at.next() >= l.epochs) {
 			all = append(all, s.left)
 		}
 	}
@@ -340,7 +361,7 @@ func (l *Leader) divide() {
 	for i, p := range l.now.parts {
 		l.now.counted[p.worker] = min(g.Ended+1, l.epochs)
 		l.tell(&l.seats[p.worker], &Told{Do: Measure, Epoch: g.Ended, Share: i, Of: len(l.now.parts),
-			Stands: stands, Counts: counts[p.worker]})
+			End: l.now.end, Stands: stands, Counts: counts[p.worker]})
 	}
 }
 

@@ -24,6 +24,7 @@
 //	  how many epochs its hooks have ended               Rest     train what lost worker w has left from p
 //	  why it wants to stop, if it does                   Stop     the epoch here, since the job is over: why
 //	  whether it has trained another's rest              Stand    where it is, while others in step train on
+//	  what it has chosen                                 Choose   the epoch that comes next
 //	                                                     Over     why the job has stopped, or who is short of what
 //
 // # States
@@ -36,6 +37,10 @@
 //	                         │       then its rest is leased                      │    ▲ one is lost: again
 //	                         └── behind: at once                                  └────┘
 //
+// A job may choose its epochs one at a time: once all have ended the last that was chosen, and nobody is owed its rest,
+// the member that leads is told to look for the next, again as long as there is none. What it brings is a fact before
+// anybody is told of it. So at each epoch's end holds what holds at a job's.
+//
 // A member stands when it is due, or has ended its share, in the epoch that the job is in. Nobody evaluates before all
 // that are present stand. A member whose epoch the job has ended without it is behind: it trains what it lacks alone,
 // without hooks and evaluations, and the others wait for it where they next stand. What an evaluation lacks of its
@@ -45,9 +50,9 @@
 //
 // Two facts outlive a kill, by server 0's journal or a checkpoint ([Leader.Facts]); each is noted before anybody is
 // told what follows from it. [Made] is the last evaluation, with what each member has measured. [Ground] is what all
-// have done: the evaluations that hooks have seen, the epochs whose ends they have seen, what they remember, and why
-// the job stops. Where a worker is in its rows is no fact of this package: its pushes carry that, and it says so when
-// it begins.
+// have done: the evaluations that hooks have seen, the epochs whose ends they have seen, what they remember, the epochs
+// that were chosen, and why the job stops. Where a worker is in its rows is no fact of this package: its pushes carry
+// that, and it says so when it begins.
 //
 // # Failures
 //
@@ -59,6 +64,7 @@
 //	                        it acts                     the others act; it acts when it returns, if they still do
 //	                        it ends the epoch           all that are left end it again: it may have led
 //	                        it trains another's rest    all wait again, and another goes on with that, from where the pushes are
+//	                        it chooses the next epoch   another is told to; what the lost one finds does not count
 //	                        it has been told Over       nothing: the others are told too
 //	 and returns            in the job's epoch          it goes on there, and stands like the others
 //	                        behind                      it trains its rest alone, and is waited for at the next evaluation
@@ -76,6 +82,8 @@
 //	                        an epoch ends               hooks end it again
 //	                        some are behind             each trains from where it is; in step all from the earliest
 //	                        the job has stopped         Over, with the reason
+//	                        it had chosen its last      it looks again, as does a job whose members have all begun since
+//	                                                    the leader returned
 //	 with others             at any epoch               epochs that some lack begin anew on all
 //
 // A message that comes twice, or late, changes nothing. Each is one of a life of its worker, and numbered in that life.

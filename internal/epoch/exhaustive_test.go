@@ -54,11 +54,15 @@ func TestEpochsOutliveEveryEnd(t *testing.T) {
 var whole = flag.Bool("whole", false, "TestEpochsOutliveEveryEnd goes through millions of states more, which takes minutes")
 
 var (
-	apart  = simJob{Job{Members: simMembers}, 2, true}
-	once   = simJob{Job{Members: simMembers}, 1, true}
-	alone  = simJob{Job{Members: simMembers}, 2, false}
-	inStep = simJob{Job{Members: simMembers, InStep: true}, 2, false}
-	atOnce = simJob{Job{Members: simMembers, InStep: true, AtOnce: true}, 2, false}
+	apart  = simJob{Job: Job{Members: simMembers}, Epochs: 2, Leases: true}
+	once   = simJob{Job: Job{Members: simMembers}, Epochs: 1, Leases: true}
+	alone  = simJob{Job: Job{Members: simMembers}, Epochs: 2}
+	inStep = simJob{Job: Job{Members: simMembers, InStep: true}, Epochs: 2}
+	atOnce = simJob{Job: Job{Members: simMembers, InStep: true, AtOnce: true}, Epochs: 2}
+
+	days       = simJob{Job: Job{Members: simMembers}, Epochs: 2, Leases: true, Chooses: true}
+	daysAlone  = simJob{Job: Job{Members: simMembers}, Epochs: 1, Chooses: true}
+	daysInStep = simJob{Job: Job{Members: simMembers, InStep: true}, Epochs: 2, Chooses: true}
 
 	short, uneven = [simMembers]int{1, 1, 1}, [simMembers]int{2, 2, 1}
 )
@@ -80,6 +84,10 @@ func quick() []*scenario {
 		{name: "in step, back twice, the leader ends", job: inStep, units: short, ends: 1, only: simMembers + 1, backs: 2},
 		{name: "in step, stops", job: atOnce, units: uneven, every: true, stops: 2},
 		{name: "in step, a stop, an end", job: atOnce, units: uneven, every: true, stops: 1, ends: 1},
+		{name: "days, an end", job: days, units: short, ends: 1},
+		{name: "days, an end, back", job: daysAlone, units: short, ends: 1, backs: 1},
+		{name: "days in step, back twice, the leader ends", job: daysInStep, units: short, ends: 1, only: simMembers + 1, backs: 2},
+		{name: "days, a stop", job: days, units: short, stops: 1},
 	}
 }
 

@@ -99,6 +99,9 @@ func (e *explorer) moves(w *world, try trial) {
 		case m == nil:
 		case m.told != nil && m.told.Do == Rest:
 			try(func(c *world) bool { return c.rest(v) }, "worker %d trains the rest of %d", v, m.told.Lost[0].Worker)
+		case m.told != nil && m.told.Do == Choose:
+			try(func(c *world) bool { return c.chooses(v) }, "worker %d chooses epoch %d", v, m.told.Epoch)
+			try(func(c *world) bool { c.member(v).m.Chose(nil, false); return true }, "worker %d finds no epoch yet", v)
 		case w.mayStep(v):
 			try(func(c *world) bool { c.step(v); return true }, "worker %d trains", v)
 		case w.mayHear(v):

@@ -17,18 +17,20 @@ type Job struct {
 // Leader leads the epochs of a job. After each call the caller notes [Leader.Note] and then answers members by
 // [Leader.Told].
 type Leader struct {
-	job    Job
-	epochs int  // of the job
-	leases bool // members can train what a lost one has left
-	apart  bool // they don't know how many samples another has
-	ground Ground
-	made   Made // the last evaluation
-	seats  []seat
-	now    *division // the evaluation that is measured; nil if none is
-	note   []Record
-	orders int  // that it has given
-	trains bool // one of them was to train
-	leads  int  // the member that leads the hooks of the last evaluation and its epoch's end; -1 before they begin
+	job     Job
+	epochs  int // of the job; in one that chooses them, those that were
+	chooses bool
+	looked  bool // this process was told that there are no more
+	leases  bool // members can train what a lost one has left
+	apart   bool // they don't know how many samples another has
+	ground  Ground
+	made    Made // the last evaluation
+	seats   []seat
+	now     *division // the evaluation that is measured; nil if none is
+	note    []Record
+	orders  int  // that it has given
+	trains  bool // one of them was to train
+	leads   int  // the member that leads the hooks of the last evaluation and its epoch's end; -1 before they begin
 
 	// closing says that members were told to end an epoch, try how many were lost since, and before that an earlier
 	// leader, or run of the job, may have told them.
@@ -44,6 +46,7 @@ type Leader struct {
 type seat struct {
 	at    At
 	heard bool  // it has said where it is
+	began bool  // since the leader's process has
 	told  *Told // the answer to that; nil while it waits for one
 	// gone says that its life is over, which was the life over, and left is what it left; stopped, that it has left
 	// the job by itself.
@@ -67,6 +70,9 @@ func (l *Leader) Resume(facts []Record) {
 	}
 	g := &l.ground
 	g.Lives, g.First, g.Cards = nil, 0, nil
+	if g.Last = false; g.Epochs > 0 && g.Closed == g.Epochs { // there may be more by now
+		g.Stop = ""
+	}
 	l.made.By = nil // all are concerned
 	for w := range l.seats {
 		l.made.By = append(l.made.By, w)
@@ -108,7 +114,7 @@ func (l *Leader) Facts() []Record {
 // Moment identifies what the facts record, among those of a run of a job.
 func (l *Leader) Moment() string {
 	g := &l.ground
-	return fmt.Sprint(l.made.Number, g.Known, g.Ended, g.Closed, g.Middles, g.Lives != nil, g.Stop)
+	return fmt.Sprint(l.made.Number, g.Known, g.Ended, g.Closed, g.Middles, g.Lives != nil, g.Stop, g.Epochs, g.Last)
 }
 
 // Orders returns how many orders were given so far.
@@ -137,6 +143,11 @@ func (l *Leader) Absent() (workers []int) {
 // Waits reports whether all wait for lost members: after a time [Leader.Tired] ends that.
 func (l *Leader) Waits() bool { return l.waits }
 
+// Looks reports whether all wait for a member that looks for the next epoch, which may take days.
+func (l *Leader) Looks() bool {
+	return slices.ContainsFunc(l.seats, func(s seat) bool { return s.told != nil && s.told.Do == Choose })
+}
+
 // Say handles a message. One that was handled before, or is older, changes nothing.
 func (l *Leader) Say(a At) {
 	s := &l.seats[a.Worker]
@@ -148,10 +159,14 @@ func (l *Leader) Say(a At) {
 		s.told = nil
 	}
 	if l.place(&a); !a.Begins {
-		l.epochs, l.leases, l.apart = a.Epochs, a.Leases, a.Apart
+		l.epochs, l.chooses, l.leases, l.apart = a.Epochs, a.Chooses, a.Leases, a.Apart
+		if l.chooses {
+			l.epochs = l.ground.Epochs
+		}
 	}
 	did := s.told
 	s.at, s.told, s.heard, s.gone, s.stopped = a, nil, true, false, false
+	s.began = s.began || a.Begins
 	if did != nil {
 		l.did(s, did)
 	}
@@ -163,6 +178,8 @@ func (l *Leader) did(s *seat, t *Told) {
 	switch t.Do {
 	case Measure:
 		l.now.bring(s.at.Worker, s.at.Brought)
+	case Choose:
+		l.chose(&s.at)
 	case Rest:
 		lost := &l.seats[t.Lost[0].Worker]
 		switch {
@@ -174,6 +191,21 @@ func (l *Leader) did(s *seat, t *Told) {
 			lost.at.Epoch, lost.at.Ended, lost.heard = l.epochs-1, true, true
 		}
 	}
+}
+
+// chose takes what the next epoch is, or that there is none. Nothing is noted while that is not known.
+func (l *Leader) chose(a *At) {
+	g := &l.ground
+	switch {
+	case a.Last:
+		g.Last, l.looked = true, true
+	case len(a.Brought) > 0:
+		g.Epochs++
+		g.Chosen, l.epochs, l.fails = a.Brought, g.Epochs, 0
+	default:
+		return
+	}
+	l.noteGround()
 }
 
 // Lost reports that a life of a worker is over, and where its pushes are.

@@ -7,7 +7,7 @@ package epoch
 //	asks ──────────────> knows the job ────────> asks
 //	       Train, Stop             Due, Ended
 //	asks ──────────────> trains ───────────────> asks
-//	       Measure, Act, End, Rest            Did, Failed
+//	       Measure, Act, End, Rest, Choose    Did, Failed, Chose
 //	asks ─────────────────────────> does it ───────────────> asks
 //	       Over
 //	asks ──────────────> over
@@ -33,6 +33,7 @@ func (m *Member) Told(t *Told) bool {
 		return false
 	}
 	m.told = t
+	m.at.Epochs = max(m.at.Epochs, t.Epochs)
 	if m.at.Known = max(m.at.Known, t.Known); m.at.Begins {
 		m.at.Epoch = t.First - 1
 	}
@@ -54,6 +55,16 @@ func (m *Member) Wants(why string) {
 func (m *Member) Begun(epochs int, leases, apart bool) {
 	m.asks(Begin, nil)
 	m.at.Epochs, m.at.Leases, m.at.Apart, m.at.Stands = epochs, leases, apart, nil
+}
+
+// Chooses reports that the job chooses its epochs one at a time. It is called before Begun, of the epochs that the
+// member was told of.
+func (m *Member) Chooses() { m.at.Chooses = true }
+
+// Chose reports what the next epoch is, nil if that is not known yet, or that the job has had its last.
+func (m *Member) Chose(chosen []byte, last bool) {
+	m.asks(Choose, chosen)
+	m.at.Last = last
 }
 
 // Due reports that the member stands between two steps, to evaluate, with what it brings there.
@@ -92,7 +103,7 @@ func (m *Member) asks(did Do, brought []byte) {
 	if m.told.Do == Train {
 		m.at.Epoch, m.at.Ended = m.told.Epoch, false
 	}
-	m.at.Did, m.at.Brought, m.at.Failed, m.at.Begins = did, brought, false, false
+	m.at.Did, m.at.Brought, m.at.Failed, m.at.Begins, m.at.Last = did, brought, false, false, false
 	m.at.N++
 	m.told = nil
 }

@@ -30,12 +30,16 @@ type At struct {
 	Failed  bool   `json:"failed,omitempty"`
 	// Stop is why it wants to stop the job, "" if it does not.
 	Stop string `json:"stop,omitempty"`
-	// Epochs is how many epochs the job has, Leases says that a member can train what a lost one has left, and Apart
-	// that it does not know how many samples another has. All are the same of all members, and known once they have
-	// begun.
-	Epochs int  `json:"epochs,omitempty"`
-	Leases bool `json:"leases,omitempty"`
-	Apart  bool `json:"apart,omitempty"`
+	// Epochs is how many epochs the job has; of one that Chooses them one at a time, how many this member knows. Leases
+	// says that a member can train what a lost one has left, and Apart that it does not know how many samples another
+	// has. All are the same of all members, and known once they have begun.
+	Epochs  int  `json:"epochs,omitempty"`
+	Chooses bool `json:"chooses,omitempty"`
+	Leases  bool `json:"leases,omitempty"`
+	Apart   bool `json:"apart,omitempty"`
+	// Last says that there is no epoch to choose any more (Choose). Else Brought is what the next one is, none if that
+	// is not known yet.
+	Last bool `json:"last,omitempty"`
 }
 
 // next is the first epoch of which the member has not ended its share.
@@ -57,6 +61,7 @@ const (
 	End     Do = "end"     // hooks end an epoch
 	Stand   Do = "stand"   // where it is, while others in step train on: it asks again
 	Rest    Do = "rest"    // what a lost worker has left
+	Choose  Do = "choose"  // what the next epoch is
 	Stop    Do = "stop"    // its epoch here, which is then ended
 	Over    Do = "over"    // the job
 )
@@ -76,10 +81,11 @@ type Told struct {
 	Epoch   int  `json:"epoch,omitempty"`
 	Alone   bool `json:"alone,omitempty"`
 	Middles int  `json:"middles,omitempty"`
-	// Share is the share to measure, of so many, and Stands is what each of them has brought, by share. Counts are the
-	// epochs before this one whose samples it counts too.
+	// Share is the share to measure, of so many, at the End of the epoch or in its middle, and Stands is what each of
+	// them has brought, by share. Counts are the epochs before this one whose samples it counts too.
 	Share  int      `json:"share,omitempty"`
 	Of     int      `json:"of,omitempty"`
+	End    bool     `json:"end,omitempty"`
 	Stands [][]byte `json:"stands,omitempty"`
 	Counts []Span   `json:"counts,omitempty"`
 	// Made is the evaluation to act on.
@@ -98,6 +104,9 @@ type Told struct {
 	// Known and Memory are what the job knows, if that is more than the member does.
 	Known  int    `json:"known,omitempty"`
 	Memory []byte `json:"memory,omitempty"`
+	// Epochs are the epochs that were chosen, and Chosen what they are, if these are more than the member knows.
+	Epochs int    `json:"epochs,omitempty"`
+	Chosen []byte `json:"chosen,omitempty"`
 }
 
 // Span is some epochs of a worker, From up to but not including To.
@@ -148,6 +157,11 @@ type Ground struct {
 	Counted []int `json:"counted,omitempty"` // by worker: epochs whose samples an epoch's end has counted
 	// Stop is why the job stops, "" if it does not.
 	Stop string `json:"stop,omitempty"`
+	// Epochs is how many epochs were chosen, in a job that chooses them, Chosen what they are, and Last says that there
+	// are no more.
+	Epochs int    `json:"epochs,omitempty"`
+	Chosen []byte `json:"chosen,omitempty"`
+	Last   bool   `json:"last,omitempty"`
 	// Lives are, by worker, the processes that have begun together in this run of the job, in epoch First where all go
 	// in step; nil before that.
 	Lives []uint32 `json:"lives,omitempty"`

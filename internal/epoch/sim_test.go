@@ -27,8 +27,9 @@ type scenario struct {
 // simJob is a job as its leader and its members know it.
 type simJob struct {
 	Job
-	Epochs int
-	Leases bool
+	Epochs  int
+	Leases  bool
+	Chooses bool // them one at a time
 }
 
 // world is a simulated job at one moment. It is never changed once another was made of it.
@@ -276,8 +277,16 @@ func (w *world) told(v int) bool {
 	}
 	switch t.Do {
 	case Begin:
-		k.m.Begun(w.job.Epochs, w.job.Leases, false)
+		n := w.job.Epochs
+		if w.job.Chooses {
+			k.m.Chooses()
+			n = t.Epochs
+		}
+		k.m.Begun(n, w.job.Leases, false)
 	case Train:
+		if w.job.Chooses && (t.Epoch >= w.recalled().ground.Epochs || k.m.at.Epochs <= t.Epoch) {
+			w.wrong("worker %d trains epoch %d, and knows %d", v, t.Epoch, k.m.at.Epochs)
+		}
 		if k.begun = max(k.begun, t.Epoch); t.Alone && t.Epoch >= w.leader.ground.Ended {
 			w.wrong("worker %d is told to train %d, alone %t", v, t.Epoch, t.Alone)
 		}
@@ -300,7 +309,7 @@ func (w *world) told(v int) bool {
 		k.m.Did(nil)
 	case Stop:
 		k.m.Ended(nil)
-	case Rest:
+	case Rest, Choose:
 	case Over:
 		k.over = true
 		w.ends(&t)
@@ -315,6 +324,17 @@ func (w *world) moment() string {
 		fmt.Fprintf(&b, "%d.%d,", w.members[v].epoch, w.members[v].units)
 	}
 	return b.String()
+}
+
+// chooses has a worker find the next epoch, as long as the job is to have more.
+func (w *world) chooses(v int) bool {
+	k := w.member(v)
+	if e := k.m.told.Epoch; e < w.job.Epochs {
+		k.m.Chose(fmt.Append(nil, "epoch ", e), false)
+	} else {
+		k.m.Chose(nil, true)
+	}
+	return true
 }
 
 // acts has a worker's hooks see an evaluation, the one after the last that they have seen.
@@ -428,8 +448,8 @@ func (w *world) rest(v int) bool {
 	}
 	o.player = int8(v + 1)
 	if o.units == w.units[r] || o.epoch < o.begun {
-		if o.epoch = max(o.epoch+1, o.begun); o.epoch == w.job.Epochs {
-			o.epoch, o.player, o.begun = w.job.Epochs-1, 0, w.job.Epochs-1
+		if o.epoch = max(o.epoch+1, o.begun); o.epoch == k.m.at.Epochs {
+			o.epoch, o.player, o.begun = o.epoch-1, 0, o.epoch-1
 			o.units = w.units[r]
 			k.m.Did(nil)
 			return true
@@ -562,7 +582,7 @@ func (w *world) key(b []byte) []byte {
 		k.told(&w.answers[i])
 	}
 	if l := w.leader; l != nil {
-		k.flags(l.closing, l.before, l.waits, l.tired, l.now != nil)
+		k.flags(l.closing, l.before, l.waits, l.tired, l.looked, l.now != nil)
 		k.nums(l.try, l.fails)
 		if l.now != nil {
 			for _, p := range l.now.parts {
@@ -573,7 +593,7 @@ func (w *world) key(b []byte) []byte {
 		}
 		for v := range l.seats {
 			s := &l.seats[v]
-			k.flags(s.heard, s.gone, s.stopped, s.told != nil, s.over == w.members[v].life, w.members[v].m != nil && w.heard(v))
+			k.flags(s.heard, s.began, s.gone, s.stopped, s.told != nil, s.over == w.members[v].life, w.members[v].m != nil && w.heard(v))
 			k.nums(int(s.left.Epoch), int(s.left.Samples))
 			if s.heard {
 				k.at(&s.at)
@@ -608,8 +628,8 @@ func (k *writer) flags(all ...bool) {
 func (k *writer) text(s string) { k.b = append(append(k.b, byte(len(s))), s...) }
 
 func (k *writer) ground(g *Ground) {
-	k.flags(g.Lives != nil)
-	k.nums(g.Known, g.Ended, g.Closed, g.Middles, g.First, len(g.Memory))
+	k.flags(g.Lives != nil, g.Last)
+	k.nums(g.Known, g.Ended, g.Closed, g.Middles, g.First, len(g.Memory), g.Epochs)
 	k.nums(g.Counted...)
 	k.text(g.Stop)
 }
@@ -625,8 +645,8 @@ func (k *writer) made(m *Made) {
 }
 
 func (k *writer) at(a *At) {
-	k.flags(a.Ended, a.Begins, a.Failed, a.Led)
-	k.nums(a.Epoch, a.Known, a.For, a.Closed, a.Try)
+	k.flags(a.Ended, a.Begins, a.Failed, a.Led, a.Last)
+	k.nums(a.Epoch, a.Known, a.For, a.Closed, a.Try, a.Epochs)
 	k.text(string(a.Did))
 	k.text(string(a.Brought))
 	k.text(a.Stop)

@@ -15,12 +15,14 @@ import (
 // then. Members are real ones, which do what they were told before they say something.
 // In scripts of a member, a line is what that is told, or has done, and the answer is its next message.
 //
-//	leader MEMBERS EPOCHS [in-step] [at-once] [leases] [apart]
+//	leader MEMBERS EPOCHS | chooses [in-step] [at-once] [leases] [apart]
 //	W begins FIRST [BYTES]  a process of worker W begins, which has samples left from epoch FIRST on; once it is told to, it
 //	                    has begun
 //	W due | ended [BYTES]  it trains up to there, and brings something
 //	W did BYTES         it has done what it was told
 //	W failed            it could not train another's rest
+//	W chose [BYTES]     it has found what the next epoch is; nothing yet, without BYTES
+//	W chose-last        it has found that there are no more
 //	W wants WHY         it wants to stop, and says so with its next message
 //	W hears             it is told what waits for it, and does it
 //	W again             its last message comes again
@@ -29,6 +31,7 @@ import (
 //	W gone              it has left
 //	tired               lost members were waited for long enough
 //	waits | leads       whether all wait; who leads
+//	moment              what identifies the facts
 //	rebased             the journal begins anew, with the facts
 //	returns             the leader's process returns, with what is noted; members have to say again where they are
 //	back [MEMBERS [EPOCHS]]  all go back to a checkpoint of now: every process has to begin
@@ -80,12 +83,17 @@ func (p *player) play(t *testing.T, l script.Line) string {
 	switch words[0] {
 	case "leader":
 		has := func(what string) bool { return slices.Contains(words, what) }
-		p.of = At{Epochs: number(2), Leases: has("leases"), Apart: has("apart")}
+		p.of = At{Leases: has("leases"), Apart: has("apart"), Chooses: words[2] == "chooses"}
+		if !p.of.Chooses {
+			p.of.Epochs = number(2)
+		}
 		p.begin(Job{Members: number(1), InStep: has("in-step"), AtOnce: has("at-once")})
 	case "tired":
 		p.Tired()
 	case "waits":
 		return fmt.Sprint(p.Waits())
+	case "moment":
+		return p.Moment()
 	case "leads":
 		return fmt.Sprint(p.lead())
 	case "rebased":
@@ -145,6 +153,10 @@ func (p *player) worker(t *testing.T, l script.Line, w int) {
 		m.Did([]byte(strings.Join(words[2:], " ")))
 	case "failed":
 		m.Failed()
+	case "chose":
+		m.Chose(brings(words[2:]), false)
+	case "chose-last":
+		m.Chose(nil, true)
 	case "wants":
 		m.Wants(strings.Join(words[2:], " "))
 		return
@@ -238,7 +250,10 @@ func (p *player) said() string {
 	for w := range p.told {
 		if t := p.Told(w); t != nil && t.Do == Begin && p.members[w].Told(t) {
 			p.begins[w] = t
-			p.members[w].Begun(p.of.Epochs, p.of.Leases, p.of.Apart)
+			if p.of.Chooses {
+				p.members[w].Chooses()
+			}
+			p.members[w].Begun(max(p.of.Epochs, t.Epochs), p.of.Leases, p.of.Apart)
 			p.Say(p.members[w].At())
 			return p.said()
 		}
@@ -247,7 +262,14 @@ func (p *player) said() string {
 		if p.records = append(p.records, noted(r)); r.Made != nil {
 			all = append(all, fmt.Sprintf("note %s", evaluation(r.Made)))
 		} else {
-			all = append(all, fmt.Sprintf("note ground %s", r.Ground.Memory))
+			text := strings.TrimSpace(fmt.Sprintf("note ground %s", r.Ground.Memory))
+			if r.Ground.Epochs > 0 {
+				text += fmt.Sprintf(" of %d", r.Ground.Epochs)
+			}
+			if r.Ground.Last {
+				text += ", the last"
+			}
+			all = append(all, text)
 		}
 	}
 	for w := range p.told {
@@ -256,6 +278,9 @@ func (p *player) said() string {
 			if b := p.begins[w]; b != nil {
 				with := *t
 				with.Together, with.Known, with.Cards = b.Together, max(t.Known, b.Known), b.Cards
+				if t.Epochs == 0 {
+					with.Epochs, with.Chosen = b.Epochs, b.Chosen
+				}
 				t = &with
 			}
 			all = append(all, fmt.Sprintf("%d: %s", w, ordered(t)))
@@ -328,7 +353,7 @@ func ordered(t *Told) string {
 		text += fmt.Sprintf(" at %d", t.First)
 	case Act:
 		text += fmt.Sprint(" ", t.Made.Number)
-	case End:
+	case End, Choose:
 		text += fmt.Sprint(" ", t.Epoch)
 	case Stop, Over:
 		if t.Why != "" {
@@ -345,6 +370,9 @@ func ordered(t *Told) string {
 		if f.is {
 			text += f.text
 		}
+	}
+	if t.Epochs > 0 {
+		text += fmt.Sprintf(" of %d: %s", t.Epochs, t.Chosen)
 	}
 	if t.Known > 0 {
 		text += fmt.Sprint(" recalls ", t.Known)

@@ -2,6 +2,7 @@ package inference
 
 import (
 	"fmt"
+	"log/slog"
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/modelfiles"
@@ -23,6 +24,11 @@ func find(dir string) (p published, err error) {
 	if p.dir = dir; dir != "" {
 		p.all, err = modelfiles.FindPublished(dir, 3)
 	}
+	for _, m := range p.all {
+		if m.Damaged != nil {
+			slog.Warn("a published model is damaged, and its number is not known: remove it", "error", m.Damaged)
+		}
+	}
 	return p, err
 }
 
@@ -43,6 +49,9 @@ func (p published) endsWith(c table.Chain) error {
 	}
 	base, last := false, false
 	for _, m := range p.all {
+		if m.Damaged != nil {
+			return fmt.Errorf("%w: it may be the newest: %w", backend.ErrNoBase, m.Damaged)
+		}
 		base, last = base || m.Sum == c.Base, last || m.Sum == c.Last
 		if m.Sum != c.Last && m.Serial >= c.Serial {
 			return fmt.Errorf(

@@ -17,6 +17,8 @@ type Published struct {
 	// Generation is that of the job which saved a model for serving, Serial its number; empty and 0 for other models.
 	Generation string
 	Serial     int
+	// Damaged is why the record can't be read, as far as its text goes: then nothing else is known.
+	Damaged error
 }
 
 // FindPublished finds the models in the directories of dir, and up to levels levels below dir. A directory that does
@@ -32,12 +34,14 @@ func FindPublished(dir string, levels int) (all []Published, err error) {
 			continue
 		}
 		r, err := readRecord(at)
-		if err != nil {
+		switch {
+		case errors.Is(err, ErrDamaged):
+			all = append(all, Published{Dir: at, Damaged: fmt.Errorf("%s: %w", at, err)})
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", at, err)
-		}
-		if r != nil {
-			all = append(all, Published{at, r.Sum, r.Delta, r.Generation, r.Serial})
-		} else if levels > 1 {
+		case r != nil:
+			all = append(all, Published{at, r.Sum, r.Delta, r.Generation, r.Serial, nil})
+		case levels > 1:
 			below, err := FindPublished(at, levels-1)
 			if err != nil {
 				return nil, err

@@ -33,7 +33,7 @@ type led struct {
 	grace    time.Time
 	notice   time.Duration
 	// pause is how long a request waits for them before its worker is to ask again: no wait is longer than the
-	// strategy's timeout, unless a worker computes.
+	// strategy's timeout, unless a worker computes. While one looks for the next epoch, the others ask again at once.
 	pause time.Duration
 }
 
@@ -87,7 +87,8 @@ func (c *led) handle(f *wire.Frame, msg *wire.Ask, r *state.Reply) error {
 	began := c.st.Now()
 	err := c.st.AwaitWorkers(c.leader.Absent, func() bool {
 		told = c.told(a)
-		if told == nil && c.leader.Waits() && c.st.Now().Sub(began) >= c.pause {
+		waits := c.leader.Waits() && c.st.Now().Sub(began) >= c.pause
+		if told == nil && (waits || c.leader.Looks()) {
 			told = new(epoch.Told)
 		}
 		return told != nil

@@ -71,6 +71,10 @@ func (m *Model) deltas() int { return len(m.lineage) - 1 }
 // newest returns the model in a directory, if its base differs from m's, or else m; together with the deltas that
 // follow it in another directory. With ErrForked it returns the model before the fork.
 func (m *Model) newest(dir, deltas string) (*Model, error) {
+	dir, deltas, err := published(dir, deltas)
+	if err != nil {
+		return m, err
+	}
 	v, err := Version(dir)
 	if err != nil || v == "" {
 		return m, err
@@ -81,6 +85,13 @@ func (m *Model) newest(dir, deltas string) (*Model, error) {
 		}
 	}
 	return m.withDeltasIn(deltas)
+}
+
+// published returns the base to serve of a directory in which a job publishes, with the directory of its deltas; else
+// dir and deltas.
+func published(dir, deltas string) (base, of string, err error) {
+	base, of, err = modelfiles.ReadCurrent(dir)
+	return cmp.Or(base, dir), cmp.Or(deltas, of), err
 }
 
 // withDeltasIn returns the model with all deltas that follow it in the directories in dir, each applied to the one
@@ -120,6 +131,11 @@ func (m *Model) deltasIn(dir string) ([]modelfiles.Published, error) {
 	found, err := modelfiles.FindPublished(dir, 1)
 	if err != nil {
 		return nil, fmt.Errorf("serve: deltas: %w", err)
+	}
+	for _, p := range found {
+		if p.Damaged != nil {
+			return nil, fmt.Errorf("serve: deltas: %w", p.Damaged)
+		}
 	}
 	found = slices.DeleteFunc(found, func(p modelfiles.Published) bool {
 		return p.Delta == nil || p.Delta.Base != m.base()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"slices"
 	"sync"
@@ -76,11 +77,14 @@ type ScorerOptions struct {
 	MaxRows int
 }
 
-// OpenScorer loads the model in a directory, as [Load] does, with the deltas in ScorerOptions.Deltas that follow it.
+// OpenScorer loads the model in a directory, as [Load] does, with the deltas in ScorerOptions.Deltas that follow it. Of
+// a directory in which a job publishes (train.Publish), OpenScorer and Reload take the current base and its deltas.
 func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
-	m, err := Load(dir)
-	if err == nil {
-		m, err = m.withDeltasIn(o.Deltas)
+	m, err := (*Model)(nil), error(nil)
+	for range 2 { // a base may be removed that was just current
+		if m, err = open(dir, o.Deltas); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
 	if errors.Is(err, ErrForked) {
 		slog.Warn("serve: OpenScorer: deltas after the fork are ignored, until there is another base", "error", err)
@@ -93,6 +97,18 @@ func OpenScorer(dir string, o ScorerOptions) (*Scorer, error) {
 	}
 	s.dir = dir
 	return s, nil
+}
+
+func open(dir, deltas string) (*Model, error) {
+	base, deltas, err := published(dir, deltas)
+	if err != nil {
+		return nil, err
+	}
+	m, err := Load(base)
+	if err != nil {
+		return nil, err
+	}
+	return m.withDeltasIn(deltas)
 }
 
 // NewScorer makes a scorer for a loaded model, including the deltas that it was loaded with. If the model is trained

@@ -14,6 +14,7 @@
 //	program.go  Program, Life, Strike: a job as data, and as text
 //	draw.go     a program is drawn by seed
 //	job.go      the job of a process, with its hooks
+//	days.go     the same as a job of days, whose files have numbers of samples
 //	play.go     lives in virtual time, and who strikes them
 //	judge.go    what the job has left, and what is wrong with it
 //	fewest.go   the fewest lives and strikes that still fail

@@ -71,6 +71,9 @@ func (a *actor) job() train.Job {
 		}
 		return rows, tests, err
 	}
+	if p.Days > 0 {
+		a.ofDays(&j)
+	}
 	if p.Worse {
 		j.Rows = func(epoch int, rows *dataset.Dataset) *dataset.Dataset {
 			if rows = rows.Shuffle(j.Seed).Epoch(epoch); epoch == 0 {
@@ -174,7 +177,7 @@ func (a *actor) epochEnds(ctx context.Context, r *train.Run, outputs []*nn.Node)
 		_, err = a.f.SaveModel(ctx, filepath.Join(a.dir, "batches", name), o)
 	}
 	fmt.Fprintf(&a.log, "%s ends epoch %s, leads %t, again %t: %v\n", a.name, name, leads, r.Again, err)
-	if err != nil || !p.Publishes || !leads {
+	if err != nil || !p.Publishes || !leads || p.Days > 0 {
 		return err
 	}
 	model := nn.Inference(outputs...)

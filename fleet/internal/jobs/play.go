@@ -16,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/transport"
@@ -96,7 +97,7 @@ const longest = 6 * time.Hour
 // Play plays all lives.
 func (p Program) Play(t *testing.T, dir string) (*stage, error) {
 	s := &stage{p: p, dir: dir}
-	if err := s.first(); err != nil {
+	if err := errors.Join(s.first(), s.writeDays()); err != nil {
 		return s, err
 	}
 	for i, l := range p.Lives {
@@ -117,7 +118,11 @@ func (p Program) Play(t *testing.T, dir string) (*stage, error) {
 			return s, fmt.Errorf("life %d: %s ends with: %w", i, role, err)
 		}
 	}
-	s.left.Chain = s.chain
+	if s.left.Chain = s.chain; p.Days > 0 && p.Publishes {
+		base, _, err := modelfiles.ReadCurrent(filepath.Join(dir, "published"))
+		s.left.Chain = []string{base}
+		return s, err
+	}
 	return s, nil
 }
 

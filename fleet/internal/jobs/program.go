@@ -33,6 +33,7 @@ type Program struct {
 	Publishes bool          `json:",omitempty"` // a base or a delta at each epoch's end
 	Reloads   bool          `json:",omitempty"` // an epoch's end begins with a save that is loaded
 	Sharded   bool          `json:",omitempty"`
+	Days      int           `json:",omitempty"` // epochs are days of so many files; none if 0
 	Stands    bool          `json:",omitempty"` // a process trains what a lost worker has left
 	// Lost is what a worker's death means to the others, of lives whose workers go in step with servers.
 	Lost  strategy.WorkerLost `json:",omitempty"`

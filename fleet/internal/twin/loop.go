@@ -87,7 +87,12 @@ func (m More) any(i int) (ids []uint64) {
 
 // Rows are n samples for it, from a first one on.
 func (p Program) Rows(first, n int) *dataset.Dataset {
-	var columns []dataset.Column
+	columns, fill := p.Row()
+	return dataset.Generate(n, func(i int, row dataset.Row) error { fill(row, first+i); return nil }, columns...)
+}
+
+// Row returns the columns of a sample for it, and what fills a row with the sample of a number.
+func (p Program) Row() (columns []dataset.Column, of func(row dataset.Row, i int)) {
 	var fill []func(row dataset.Row, i int, e example)
 	add := func(c dataset.Column, f func(row dataset.Row, c, i int, e example)) {
 		at := len(columns)
@@ -125,12 +130,11 @@ func (p Program) Rows(first, n int) *dataset.Dataset {
 	if p.More.Weighted {
 		number("weight", func(i int, _ example) float32 { return float32(1+i%4) / 2 })
 	}
-	return dataset.Generate(n, func(i int, row dataset.Row) error {
+	return columns, func(row dataset.Row, i int) {
 		for _, f := range fill {
-			f(row, first+i, p.example(first+i))
+			f(row, i, p.example(i))
 		}
-		return nil
-	}, columns...)
+	}
 }
 
 // Door is all of the rules as the door takes them.

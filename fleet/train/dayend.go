@@ -1,0 +1,122 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/nn"
+)
+
+// endDay ends a day behind the hooks of its epoch's end: its period, by its name, a base, a checkpoint, and then its
+// mark. It may be called again, and what was done is not done twice.
+func (r *Run) endDay(ctx context.Context, _ *Run, _ nn.TrainResult) error {
+	d := r.days
+	e, err := d.of(r.Epoch)
+	if err != nil {
+		return err
+	}
+	l, err := d.list(r.Epoch)
+	if err != nil && e.Name == r.Job.passOver {
+		l, err = &dayList{Name: e.Name, Shrink: d.Shrink, Publish: d.Publish}, nil
+	}
+	if err != nil {
+		return err
+	}
+	m := r.dayDone(e.Name)
+	if o := l.Shrink; !l.Within && (r.Leads() || r.Fleet.ServerNum() == 0) { // without servers all call it
+		o.Period = e.Name
+		shrunk, err := r.Fleet.Shrink(ctx, o)
+		if err != nil {
+			return err
+		}
+		for _, of := range shrunk {
+			m.Dropped += of.Rows
+		}
+	}
+	if !r.Leads() {
+		return nil
+	}
+	p := l.Publish
+	for _, do := range []struct {
+		what string
+		do   func() error
+	}{
+		{"the base of a day", func() error { return r.publish(ctx, p, &m) }},
+		{"the checkpoint of a day", func() error { return r.Fleet.Checkpoint(ctx) }},
+		{"the mark of a day", func() error { return r.mark(p, m) }},
+	} {
+		if p.Dir == "" && do.what != "the checkpoint of a day" {
+			continue
+		}
+		if err := insist(ctx, 6, do.what, do.do); err != nil {
+			return err
+		}
+	}
+	r.sayDay(m)
+	return nil
+}
+
+// publish publishes the base of a day.
+func (r *Run) publish(ctx context.Context, p Publish, m *done) error {
+	saved, err := r.base(ctx, p, m.Day)
+	if err != nil {
+		return err
+	}
+	m.Base = files.Join(modelfiles.Bases, m.Day)
+	m.Version, err = modelfiles.Version(files.Join(p.Dir, m.Base))
+	m.Saved, m.Bytes, m.Table = saved.Rows, saved.Bytes, saved.Rows+saved.Left
+	if err != nil {
+		return err
+	}
+	before := done{}
+	if b, known := r.days.of(r.Epoch - 1); known == nil {
+		before, err = p.marked(b.Name)
+	}
+	m.Born = m.Table - before.Table + m.Dropped
+	return err
+}
+
+// dayDone is what workers have done in the day of the epoch that ends.
+func (r *Run) dayDone(name string) done {
+	f := r.days.facts
+	if f.Epoch != r.Epoch {
+		f = dayFacts{}
+	}
+	m := done{Day: name, Rows: f.rows(), BadLines: f.Bad, Damaged: f.Damaged}
+	if n := len(r.History); n > 0 && f.Before != nil {
+		m.Before, m.Trained = f.Before.Values, r.History[n-1].Examples-f.Before.Examples
+	}
+	return m
+}
+
+// sayDay prints a line about a day, below the names of its columns.
+func (r *Run) sayDay(m done) {
+	heads := fmt.Sprintf("%-12s%10s%10s", "day", "rows", "trained")
+	line := fmt.Sprintf("%-12s%10s%10s", m.Day, grouped(m.Rows), grouped(m.Trained))
+	for _, n := range append([]*nn.Node{r.Job.Loss}, r.Job.Metrics...) {
+		name, text := r.Job.valueName(n), "-"
+		if v, known := m.Before[name]; known {
+			text = fmt.Sprintf("%.4f", v)
+		}
+		if v, known := m.Before[ofConstant+name]; known {
+			text += fmt.Sprintf(" (%.4f)", v)
+		}
+		heads += fmt.Sprintf("  %-18s", name)
+		line += fmt.Sprintf("  %-18s", text)
+	}
+	if !r.days.titled {
+		fmt.Fprintf(r.Job.Stdout, "%s%10s%10s  %s\n", heads, "born", "dropped", "left out")
+	}
+	r.days.titled = true
+	fmt.Fprintf(r.Job.Stdout, "%s%10d%10d  files: %d, lines: %d\n", line, m.Born, m.Dropped, len(m.Damaged), m.BadLines)
+}
+
+// valueName is the name of the loss or a metric in evaluations.
+func (j *Job) valueName(n *nn.Node) string {
+	if n == j.Loss {
+		return EvalLoss
+	}
+	return testName(n)
+}

@@ -1,0 +1,243 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofleet/gofleet/internal/awake"
+	"github.com/gofleet/gofleet/internal/epoch"
+	"github.com/gofleet/gofleet/internal/files"
+)
+
+// A worker looks for a day for lookTime, again and again after pauses of firstPause up to lookPause: workers of a job
+// without servers wait for it. The others ask as often whether it has found one.
+const lookTime, firstPause, lookPause = 10 * time.Second, 20 * time.Millisecond, 2 * time.Second
+
+// choose looks for the next day, as the leader of the job's epochs tells this worker to.
+func (r *Run) choose(ctx context.Context, t *epoch.Told) error {
+	d := r.days
+	e, is := d.listed(t.Epoch)
+	if !is {
+		day, paths, last, err := d.look(ctx)
+		if err != nil {
+			return err
+		}
+		if day == nil {
+			r.course.member.Chose(nil, last)
+			return nil
+		}
+		if e, err = d.seal(ctx, t.Epoch, day, paths); err != nil {
+			return fmt.Errorf("train: the files of day %s: %w", day.Name, err)
+		}
+	}
+	chosen, err := d.with(e)
+	if err == nil {
+		r.course.member.Chose(chosen, false)
+	}
+	return err
+}
+
+// look looks for the next day. It returns none if there is none yet, or, with last, no more. paths are its files.
+func (d *days) look(ctx context.Context) (day *Day, paths []string, last bool, err error) {
+	within, cancel := context.WithTimeout(ctx, lookTime)
+	defer cancel()
+	for pause := firstPause; ; pause = min(2*pause, lookPause) {
+		switch day, paths, err = d.find(within); {
+		case errors.Is(err, io.EOF):
+			return nil, nil, true, nil
+		case err != nil && ctx.Err() == nil && within.Err() != nil:
+			return nil, nil, false, nil
+		case err != nil || day != nil:
+			return day, paths, false, err
+		}
+		if awake.Rest(within, pause) != nil {
+			return nil, nil, false, files.Ended(ctx)
+		}
+	}
+}
+
+// find looks once for the next day, nil if there is none yet, and returns it with its files.
+func (d *days) find(ctx context.Context) (*Day, []string, error) {
+	if d.Next != nil {
+		return d.inNext(ctx)
+	}
+	return d.inDir()
+}
+
+// seal writes the list of a day's files as they are now.
+func (d *days) seal(ctx context.Context, epoch int, day *Day, paths []string) (entry, error) {
+	l := &dayList{Name: day.Name, Within: day.Again || day.Within, Shrink: d.Shrink, Publish: d.Publish}
+	for _, path := range paths {
+		f, err := sealed(ctx, path, math.MaxInt64)
+		if err != nil {
+			return entry{}, err
+		}
+		l.Files = append(l.Files, f)
+	}
+	return d.write(epoch, l)
+}
+
+// firstDay has a job that is looked at read its first day as it would read Files.
+func (j *Job) firstDay(ctx context.Context) error {
+	d := &days{Days: j.Days, since: map[string]time.Time{}}
+	day, paths, _, err := d.look(ctx)
+	if err == nil && (day == nil || len(paths) == 0) {
+		err = fmt.Errorf("train: Job.Days has no day with files yet: looked in %q for %v", d.Dir, lookTime)
+	}
+	j.Files.Paths, j.Files.HeldOut, j.Days, j.Sharded = paths, -1, nil, false
+	j.Data, j.files = j.Files.withLabels(j.Loss).Load, true
+	return err
+}
+
+// inDir finds the next day in the directory of days, nil if there is none yet, with its files.
+func (d *days) inDir() (*Day, []string, error) {
+	names, err := d.dirs()
+	if lost := err != nil && !errors.Is(err, fs.ErrNotExist) && d.since != nil; lost != d.lost {
+		if d.lost = lost; lost {
+			slog.Warn("train: the directory of days can't be read; it is looked at again", "dir", d.Dir, "error", err)
+		}
+	}
+	if err != nil {
+		return nil, nil, nil
+	}
+	newest, past := "", d.past()
+	for _, name := range past {
+		if !anew(name, past) {
+			newest = max(newest, name)
+		}
+	}
+	for _, name := range names {
+		if anew(name, past) && d.marked(name) {
+			return d.filesIn(Day{Name: name, Again: true})
+		}
+	}
+	for i, name := range names {
+		switch {
+		case anew(name, past) || name <= newest:
+			continue
+		case d.Last != "" && name > d.Last:
+			return nil, nil, io.EOF
+		case d.marked(name):
+			return d.filesIn(Day{Name: name})
+		case !slices.ContainsFunc(names[i+1:], d.marked):
+			return nil, nil, nil
+		}
+		switch how, err := d.late(name, "the directory lacks "+d.mark()+", and a later one has it"); {
+		case err != nil || how == waitsFor:
+			return nil, nil, err
+		case how == takes:
+			return d.filesIn(Day{Name: name})
+		}
+	}
+	if d.Last != "" && newest >= d.Last {
+		return nil, nil, io.EOF
+	}
+	return nil, nil, nil
+}
+
+// dirs are the names of days in the directory that have not begun.
+func (d *days) dirs() (names []string, err error) {
+	entries, err := files.ReadDir(d.Dir)
+	past := d.past()
+	for _, e := range entries {
+		if name := e.Name(); isName(name) && !slices.Contains(past, name) && (e.IsDir() || d.marked(name)) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}
+
+// anew reports whether a name is that of a day trained once more, such as 0412-2 of 0412, which is among past.
+func anew(name string, past []string) bool {
+	at := strings.LastIndexByte(name, '-')
+	if at < 0 || !slices.Contains(past, name[:at]) {
+		return false
+	}
+	n, err := strconv.Atoi(name[at+1:])
+	return err == nil && n > 1
+}
+
+func (d *days) marked(name string) bool {
+	is, err := files.Exists(files.Join(d.Dir, name, d.mark()))
+	return is && err == nil
+}
+
+// filesIn returns a day of the directory with its files, which may be none.
+func (d *days) filesIn(day Day) (*Day, []string, error) {
+	dir := files.Join(d.Dir, day.Name)
+	paths, err := filesOf(dir)
+	if errors.Is(err, errNoFiles) {
+		err = nil
+	}
+	return &day, slices.DeleteFunc(paths, func(p string) bool { return p == files.Join(dir, d.mark()) }), err
+}
+
+// inNext asks for the next day, nil if there is none yet, and returns it with its files.
+func (d *days) inNext(ctx context.Context) (*Day, []string, error) {
+	day, err := d.Next(ctx, d.past())
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !isName(day.Name) || slices.Contains(d.past(), day.Name):
+		return nil, nil, fmt.Errorf("train: Days.Next returned the day %q: want a name that no day before has, of up "+
+			"to %d letters, digits and \"._-\", that begins with none of \"._\"", day.Name, mostName)
+	}
+	var paths []string
+	for _, path := range day.Files {
+		found, err := filesOf(path)
+		if paths = append(paths, found...); err == nil {
+			continue
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return nil, nil, err
+		}
+		switch how, err := d.late(day.Name, path+" is not there"); {
+		case err != nil || how == waitsFor:
+			return nil, nil, err
+		case how == passesOver:
+			return &day, nil, nil
+		}
+	}
+	return &day, paths, nil
+}
+
+// What becomes of a day that is late.
+const (
+	waitsFor = iota
+	takes
+	passesOver // it has no rows
+)
+
+// late says what becomes of a day that is late.
+func (d *days) late(name, why string) (how int, err error) {
+	began, known := d.since[name]
+	if d.since == nil { // it is read ahead
+		return waitsFor, nil
+	}
+	if !known {
+		began = time.Now()
+		d.since[name] = began
+	}
+	switch how = passesOver; {
+	case time.Since(began) < d.Wait:
+		return waitsFor, nil
+	case d.Late == lateFail:
+		return how, fmt.Errorf("train: day %s was waited for %v: %s: complete it, or pass over such days with "+
+			"Days.Late", name, d.Wait, why)
+	case d.Late == lateTake:
+		how = takes
+	}
+	slog.Warn("train: a day is late, and was waited for long enough", "day", name, "why", why, "waited", d.Wait,
+		"taken as it is", how == takes)
+	return how, nil
+}
