@@ -23,6 +23,9 @@ type course struct {
 	ended  int  // epochs that the job has ended
 	// middles is how many evaluations the job had made in the middle of the epoch when this worker began it.
 	middles int
+	// saw is the evaluation that its hooks have seen last, and before what it remembered before that.
+	saw     int
+	before  memory
 	closes  bool        // its hooks have ended an epoch, and others' may not have
 	over    *epoch.Told // the job is over
 	// stands is what this worker has trained, where it stands, of the epoch of, and pace how fast, until that counts.
@@ -42,7 +45,7 @@ func (r *Run) stand(ctx context.Context) (*epoch.Told, error) {
 		case epoch.Measure:
 			err = r.measure(ctx, t)
 		case epoch.Act:
-			err = r.act(ctx, t.Made)
+			err = r.act(ctx, t)
 		case epoch.End:
 			err = r.endEpoch(ctx, t)
 		case epoch.Stand:

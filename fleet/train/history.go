@@ -90,8 +90,20 @@ func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
 	return nil
 }
 
-// act makes an evaluation of all shares, and calls the hooks.
-func (r *Run) act(ctx context.Context, m *epoch.Made) error {
+// act makes an evaluation of all shares, and calls the hooks. If it has done so, and the worker that led may not have
+// come to its end, it goes back to before that, and does it again.
+func (r *Run) act(ctx context.Context, t *epoch.Told) (err error) {
+	m, c := t.Made, &r.course
+	if t.Again && c.saw == m.Number {
+		err = r.remember(c.before)
+	} else {
+		c.before, err = r.remembered()
+	}
+	if err != nil {
+		return err
+	}
+	c.saw, r.Again = m.Number, t.Again
+	defer func() { r.Again = false }()
 	r.Epoch, r.course.pace = m.Epoch, nil
 	if err := r.beginEpoch(ctx); err != nil {
 		return err

@@ -16,7 +16,8 @@ type Hooks struct {
 	// Step is called after each step, with the epoch's result so far. Threads that train together call it one at a
 	// time.
 	Step func(ctx context.Context, r *Run, so nn.TrainResult) error
-	// Evaluated is called after an evaluation: all workers have the same numbers. [Run.Stop] ends the job here.
+	// Evaluated is called after an evaluation: all workers have the same numbers. [Run.Stop] ends the job here. If the
+	// worker that leads ends in it, it is called again on the others, with [Run.Again] set and States as before.
 	Evaluated func(ctx context.Context, r *Run, e Evaluation) error
 	// EpochEnd is called when all workers have ended the epoch and evaluated it, with what this worker did. The next
 	// epoch begins when all have returned from it. If a worker ends before, or the job does and is started again, it is

@@ -24,20 +24,27 @@ type memory struct {
 	Hooks map[string][]byte `json:"hooks,omitempty"`
 }
 
-// memory is what this worker remembers, as JSON.
-func (r *Run) memory() ([]byte, error) {
+// remembered is what this worker remembers.
+func (r *Run) remembered() (memory, error) {
 	m := memory{History: r.History, Evaluations: len(r.History) + r.past.lacking, Before: r.past.before,
 		Ended: r.course.ended, Hooks: map[string][]byte{}}
 	if c := r.tests.constant; c != nil {
 		m.Labels = c.all
 	}
 	if r.days != nil {
-		m.Day = &r.days.facts
+		day := r.days.facts
+		m.Day = &day
 	}
 	err := r.hooks.states(func(name string, s State) (err error) {
 		m.Hooks[name], err = s.Save()
 		return err
 	})
+	return m, err
+}
+
+// memory is what this worker remembers, as JSON, with as much of the history as there is room for.
+func (r *Run) memory() ([]byte, error) {
+	m, err := r.remembered()
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ type Run struct {
 	// some hundreds of them; the others are read back from history.csv. Hooks should keep what they need in a State.
 	History []Evaluation
 	// Again says that EpochEnd is called a second time for an epoch, since a worker or the job ended before all workers
-	// had returned from it. What must happen once is done by name, as Shrink with a Period.
+	// had returned from it, or Evaluated for an evaluation. What must happen once is done by name, as Shrink with a
+	// Period.
 	Again bool
 	// User is the program's own data, at most a few kilobytes. It is saved in checkpoints, and a restarted job begins
 	// with it.

@@ -63,9 +63,9 @@ func (l *Leader) order(a *At) *Told {
 		return &Told{Do: Over, Why: g.Stop}
 	case next < g.Ended: // it is behind
 		return l.train(next)
-	case acting && a.Known < l.made.Number:
+	case acting && (a.Known < l.made.Number || a.Saw < l.acts):
 		m := l.made
-		return &Told{Do: Act, Made: &m}
+		return &Told{Do: Act, Made: &m, Again: l.acts > 0, Try: l.acts}
 	case acting:
 		return nil
 	case closing && (a.Closed < g.Ended || a.Try < l.try):
@@ -151,18 +151,27 @@ func (l *Leader) measured() bool {
 
 // take takes an evaluation that was made.
 func (l *Leader) take(m Made) {
-	l.made, l.leads = m, -1
+	l.made, l.leads, l.acts = m, -1, 0
 	l.ground.Middles++
 	if m.End {
 		l.ground.Middles, l.ground.Ended, l.ground.Counted = 0, m.Ended, m.Counted
 	}
 }
 
-// acted goes on when the hooks of all that are concerned have seen an evaluation.
+// acted goes on when the hooks of all that are concerned have seen an evaluation. One must have led that, else all see
+// it again: a lost one may have led, and may not have come to its end.
 func (l *Leader) acted() bool {
 	n := l.made.Number
-	if n <= l.ground.Known || !l.done(func(a *At) bool { return a.Known >= n }) {
+	if n <= l.ground.Known || !l.done(func(a *At) bool { return a.Known >= n && a.Saw >= l.acts }) {
 		return false
+	}
+	if !slices.ContainsFunc(l.seats, func(s seat) bool { return s.heard && s.at.Shown >= n }) {
+		for w := range l.seats {
+			l.acts = max(l.acts, l.seats[w].at.Saw)
+		}
+		l.acts++
+		l.leads = -1
+		return true
 	}
 	if l.ground.Known = n; l.made.End {
 		l.stop()

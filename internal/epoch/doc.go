@@ -75,6 +75,7 @@
 //	the leader              at any time                 members say again where they are; who has measured measures anew
 //	 and returns            an evaluation is made       it has its number and its shares: members act on it
 //	                        not all have acted          who has is not asked again; who has not acts
+//	  without who led that  it is acted on              all that are left act on it again
 //	                        an epoch ends               who has ended it does not end it again
 //	  without who led that  it ends                     all that are left end it again
 //	all, and go back        an evaluation is measured   it is measured again, under its number

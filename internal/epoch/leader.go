@@ -36,6 +36,7 @@ type Leader struct {
 	// leader, or run of the job, may have told them.
 	closing, before bool
 	try             int
+	acts            int // how often members were told to see the last evaluation again
 	// waits says that all wait for lost members, tired that they have waited long enough; fails counts rests that
 	// could not be trained.
 	waits, tired bool

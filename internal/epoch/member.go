@@ -85,7 +85,10 @@ func (m *Member) Did(brought []byte) {
 	m.asks(t.Do, brought)
 	switch t.Do {
 	case Act:
-		m.at.Known, m.at.Stands = t.Made.Number, nil // the others have it
+		m.at.Known, m.at.Saw, m.at.Stands = t.Made.Number, t.Try, nil // the others have it
+		if t.Lead == m.at.Worker {
+			m.at.Shown = t.Made.Number
+		}
 	case End:
 		m.at.Led = t.Lead == m.at.Worker || m.at.Led && m.at.Closed == t.Epoch+1
 		m.at.Closed, m.at.Try = t.Epoch+1, t.Try

@@ -15,8 +15,11 @@ type At struct {
 	// Stands is what it brings to where it stands, such as averages of its steps: all that measure get that of each. Of
 	// a process that begins it describes what that has.
 	Stands []byte `json:"stands,omitempty"`
-	// Known is how many evaluations its hooks know, and For the evaluation that it is due for, counted from 1.
+	// Known is how many evaluations its hooks know, the last of them by the order of the try Saw, and Shown the last
+	// that it has led. For is the evaluation that it is due for, counted from 1.
 	Known int `json:"known"`
+	Saw   int `json:"saw,omitempty"`
+	Shown int `json:"shown,omitempty"`
 	For   int `json:"for,omitempty"`
 	// Closed is how many epochs its hooks have ended, the last of them by the order of that Try. Led says that it has
 	// led that end.
@@ -90,7 +93,7 @@ type Told struct {
 	Counts []Span   `json:"counts,omitempty"`
 	// Made is the evaluation to act on.
 	Made *Made `json:"made,omitempty"`
-	// Again says that hooks may have ended the epoch before, on any worker.
+	// Again says that hooks may have ended the epoch before, on any worker, or may have seen the evaluation.
 	Again bool `json:"again,omitempty"`
 	Try   int  `json:"try,omitempty"`
 	// Lost are the workers of which a rest is left: one to train (Rest), or all that the job is short of (Over).

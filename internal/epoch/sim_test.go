@@ -50,6 +50,7 @@ type world struct {
 	before int      // samples that ends of epochs have counted
 	ran    [4]uint8 // by epoch: members that have ended it
 	led    [4]bool  // by epoch: one that has ended it has led that
+	shown  int      // the last evaluation that one of those that saw it has led
 	dead   [4]uint8 // by epoch: those of them that are known to be lost since, in this process or by all
 	why    string   // why the job is over
 	over   bool     // some member was told so
@@ -179,6 +180,9 @@ func (w *world) hooked(g *Ground) {
 			w.wrong("the end of epoch %d is over, and worker %d has not ended it", g.Closed-1, v)
 		}
 	}
+	if g.Known > w.shown {
+		w.wrong("evaluation %d is over, and nobody has led it", g.Known)
+	}
 	if g.Closed > w.closed && !w.led[g.Closed-1] {
 		w.wrong("the end of epoch %d is over, and nobody has led it", g.Closed-1)
 	}
@@ -302,7 +306,7 @@ func (w *world) told(v int) bool {
 		}
 		k.m.Did(fmt.Appendf(nil, "%d/%d %d %s", t.Share, t.Of, n, w.moment()))
 	case Act:
-		w.acts(v, t.Made)
+		w.acts(v, &t)
 	case End:
 		w.closes(v, &t)
 	case Stand:
@@ -337,12 +341,20 @@ func (w *world) chooses(v int) bool {
 	return true
 }
 
-// acts has a worker's hooks see an evaluation, the one after the last that they have seen.
-func (w *world) acts(v int, m *Made) {
-	k := &w.members[v]
+// acts has a worker's hooks see an evaluation, the one after the last that they have seen, or that one again.
+func (w *world) acts(v int, t *Told) {
+	k, m := &w.members[v], t.Made
+	if t.Lead == v {
+		w.shown = max(w.shown, m.Number)
+	}
 	known := strings.Count(k.memory, ";")
 	id := fmt.Sprintf("%d:%d%t%s;", m.Number, m.Epoch, m.End, m.Shares)
 	switch {
+	case t.Again && !w.faulty:
+		w.wrong("worker %d sees evaluation %d again, and nothing has gone wrong", v, m.Number)
+	case t.Again && m.Number == known && strings.HasSuffix(k.memory, id):
+		k.m.Did([]byte(k.memory))
+		return
 	case m.Number != known+1:
 		w.wrong("worker %d sees evaluation %d after %d", v, m.Number, known)
 	case m.Number <= len(w.ids) && w.ids[m.Number-1] != id:
@@ -513,7 +525,7 @@ func (w *world) back() bool {
 	made, ground := &w.leader.made, &w.leader.ground
 	w.over, w.why, w.short, w.stopped = false, "", nil, ground.Stop != ""
 	w.ids = w.ids[:min(len(w.ids), made.Number)]
-	w.dead, w.closed = w.ran, ground.Closed
+	w.dead, w.closed, w.shown = w.ran, ground.Closed, ground.Known
 	for v := range w.members {
 		w.members[v].never = false
 		w.start(v)
@@ -562,7 +574,7 @@ func (w *world) unfinished() error {
 func (w *world) key(b []byte) []byte {
 	k := writer{b}
 	k.flags(w.leader != nil, w.faulty, w.stopped, w.over, w.led[0], w.led[1], w.led[2])
-	k.nums(int(w.left[0]), int(w.left[1]), int(w.left[2]), int(w.left[3]), len(w.ids), w.before, len(w.short))
+	k.nums(int(w.left[0]), int(w.left[1]), int(w.left[2]), int(w.left[3]), len(w.ids), w.before, len(w.short), w.shown)
 	k.nums(int(w.ran[0]), int(w.ran[1]), int(w.dead[0]), int(w.dead[1]))
 	k.text(w.why)
 	facts := w.leader
@@ -646,7 +658,7 @@ func (k *writer) made(m *Made) {
 
 func (k *writer) at(a *At) {
 	k.flags(a.Ended, a.Begins, a.Failed, a.Led, a.Last)
-	k.nums(a.Epoch, a.Known, a.For, a.Closed, a.Try, a.Epochs)
+	k.nums(a.Epoch, a.Known, a.Saw, a.Shown, a.For, a.Closed, a.Try, a.Epochs)
 	k.text(string(a.Did))
 	k.text(string(a.Brought))
 	k.text(a.Stop)
