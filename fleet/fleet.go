@@ -56,6 +56,7 @@ type Fleet struct {
 	saving     saving
 	merged     merging
 	meets      atomic.Pointer[string] // the collective under way
+	leads      atomic.Bool            // this worker leads the job's epochs
 	statistics statistics
 }
 

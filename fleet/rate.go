@@ -62,7 +62,7 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 	if err != nil {
 		return err
 	}
-	if !f.IsFirstWorker() {
+	if !f.IsFirstWorker() && !f.leads.Load() {
 		switch leads, err := j.backend.Saves(ctx, false); {
 		case err != nil && !errors.Is(err, backend.ErrNotJoined):
 			return named(call, err)

@@ -24,10 +24,10 @@ type course struct {
 	// middles is how many evaluations the job had made in the middle of the epoch when this worker began it.
 	middles int
 	// saw is the evaluation that its hooks have seen last, and before what it remembered before that.
-	saw     int
-	before  memory
-	closes  bool        // its hooks have ended an epoch, and others' may not have
-	over    *epoch.Told // the job is over
+	saw    int
+	before memory
+	closes bool        // its hooks have ended an epoch, and others' may not have
+	over   *epoch.Told // the job is over
 	// stands is what this worker has trained, where it stands, of the epoch of, and pace how fast, until that counts.
 	stands nn.TrainResult
 	of     int

@@ -87,8 +87,8 @@ func (d *Days) check(j *Job) error {
 	case f.Format == nil || len(f.Paths)+len(f.Test) > 0 || f.LastBy+f.GroupBy != "" || f.Last || f.Take != 0 ||
 		f.HeldOut != 0:
 		return refuse("take of Job.Files the Format alone, and it must have one")
-	case j.Data != nil || j.Rows != nil || j.Sharded:
-		return refuse("give the job its rows: leave Data, Rows and Sharded out")
+	case j.Data != nil || j.Rows != nil || j.Sharded || j.Linear != nil:
+		return refuse("give the job its rows, day by day: leave Data, Rows, Sharded and Linear out")
 	case o.Epochs > 0 || o.Patience > 0 || o.EvalEvery > 0:
 		return refuse("with -epochs, -patience or -eval_every: each day is one epoch, evaluated before it is trained")
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gofleet/gofleet/internal/exchange"
 	"github.com/gofleet/gofleet/internal/session"
@@ -31,7 +32,8 @@ type rates struct {
 	link     *link
 	sequence *exchange.Sequence
 	sessions *session.Worker
-	mu       sync.Mutex // held while a factor is sent to all servers
+	mu       sync.Mutex  // held while a factor is sent to all servers
+	leads    atomic.Bool // this worker leads the job's epochs
 }
 
 // set sends the factor to all servers as one numbered request in the order of pushes, so that a factor that is sent
@@ -59,7 +61,7 @@ func (c *rates) send(ctx context.Context, server int, step, acked uint64, factor
 	h.Seq, h.Acked, h.Round = step, acked, uint64(c.sessions.Round())
 	var b wire.Builder
 	b.Reset(h)
-	if err := b.JSON(wire.Rate{Factor: factor}); err != nil {
+	if err := b.JSON(wire.Rate{Factor: factor, Leads: c.leads.Load()}); err != nil {
 		return err
 	}
 	err := c.link.do(ctx, c.link.controlPatience(), server, b.Parts(), nil)

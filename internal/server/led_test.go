@@ -119,6 +119,8 @@ func TestEpochsAreLed(t *testing.T) {
 	members[1].Did([]byte("b"))
 	asks(1, "act")
 	members[1].Did(nil)
+	asks(1, "act") // again: worker 0 was to lead it
+	members[1].Did(nil)
 	asks(1, "end")
 	members[1].Did(nil)
 	asks(1, "over")

@@ -54,7 +54,7 @@ func (c *rates) register(m *state.Memory) {
 }
 
 // handle sets the factor, once however often the request arrives; a request with Seq 0 reads it. Only the lowest worker
-// may set it, so that two workers can't overwrite each other's.
+// may set it, or the one that leads the job's epochs, so that two workers can't overwrite each other's.
 func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	c.st.Lock()
 	defer c.st.Unlock()
@@ -64,7 +64,7 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
-	if !c.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
+	if !msg.Leads && !c.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that "+
 			"lives sets it, above 0",
 			f.Worker, msg.Factor)

@@ -317,6 +317,7 @@ func (f *Freed) Add(text []byte, tables int) error {
 // reads it.
 type Rate struct {
 	Factor float64 `json:"factor"`
+	Leads  bool    `json:"leads,omitempty"` // the sender leads the job's epochs: no other sets it
 }
 
 // Kept answers OpBring, with a section of the requested dense values unless there are none.
