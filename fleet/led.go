@@ -23,7 +23,7 @@ func (f *Fleet) ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
 	defer f.meets.Store(nil)
 	told, err := f.statistics.ask(ctx, b, at)
 	if err == nil && told.Do != "" {
-		f.leads.Store(told.Lead == f.id.Index)
+		f.leads.Store(told.Lead == f.id.Index && told.Do != epoch.Over)
 	}
 	return told, named("train.Job", err)
 }

@@ -453,3 +453,49 @@ func mustNumbers(t *testing.T, dir string) []int {
 	check(t, err)
 	return all
 }
+
+// TestDropsMakeRoomFirst: rows that two servers of a bounded table held, of which one has dropped many and the other has many new ones, fit on
+// one server, though not before the rows are dropped.
+func TestDropsMakeRoomFirst(t *testing.T) {
+	c := newChained(t, t.TempDir(), optimizer.SGD{LR: 0.1}, 0, "free")
+	free := c.params[1]
+	free.MaxBytes = 1000 * int64(table.RowBytes(free, c.rule))
+	for i := range 2 {
+		c.servers = append(c.servers, c.store(t, i, 2))
+		c.trackers = append(c.trackers, NewTracker(c.servers[i], true))
+	}
+	push := func(server, from, to int) {
+		ids := make([]uint64, 0, to-from)
+		for id := from; id < to; id++ {
+			ids = append(ids, uint64(2*id+server))
+		}
+		_, err := c.servers[server].Tables[0].Push(ids, make([]float32, 2*len(ids)), c.servers[server].Advance())
+		check(t, err)
+	}
+	push(0, 0, 450)
+	push(1, 0, 450)
+	c.save(t, false)
+	for _, s := range c.servers {
+		s.Tick()
+	}
+	push(0, 0, 600)
+	push(1, 0, 300)
+	for _, s := range c.servers {
+		_, err := s.EndPeriod(table.Shrink{Unseen: 1})
+		check(t, err)
+	}
+	dir, base, _ := c.save(t, false)
+	if base == nil {
+		t.Fatal("it is based on none")
+	}
+	rows := 0
+	got, err := c.taken(t, dir, 1)
+	for _, line := range got {
+		if strings.HasPrefix(line, "{ID:") {
+			rows++
+		}
+	}
+	if err != nil || rows != 900 {
+		t.Errorf("%d rows on one server, want 900: %v", rows, err)
+	}
+}

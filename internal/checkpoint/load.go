@@ -55,10 +55,12 @@ func load(ctx context.Context, dir string, store *table.Store, rule optimizer.Ru
 	}
 	m.Changed = true
 	l.clear()
-	for i, link := range slices.Backward(links) {
-		for _, p := range link.Parts {
-			if err := l.part(link.dir, p, i == 0); err != nil {
-				return m, fmt.Errorf("checkpoint: part %s of %s: %w", p.File, link.dir, err)
+	for i, at := range slices.Backward(links) {
+		for _, read := range []func(at link, p Part, last bool) error{l.drops, l.part} {
+			for _, p := range at.Parts {
+				if err := read(at, p, i == 0); err != nil {
+					return m, fmt.Errorf("checkpoint: part %s of %s: %w", p.File, at.dir, err)
+				}
 			}
 		}
 	}
@@ -85,10 +87,42 @@ func (l *loader) clear() {
 	}
 }
 
+// drops drops rows that a part of a chain's checkpoint names, before any part's rows come: a bounded table may have room
+// for these only then.
+func (l *loader) drops(at link, p Part, _ bool) error {
+	bounded := func(t *table.Sparse) bool { return t.Param().MaxBytes > 0 && l.takes(t.Param().Name) }
+	if at.Base == nil || len(at.Parts) == 1 || !slices.ContainsFunc(l.store.Tables, bounded) {
+		return nil
+	}
+	f, c, err := openPart(l.ctx, at.dir, p)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for _, t := range c.Tables {
+		if to, _ := l.find(t.Param); to != nil && bounded(to.Table) {
+			if err := t.drop(f, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// drop drops the rows that a part names.
+func (t tableInfo) drop(f *safetensors.File, to *table.Filler) error {
+	if t.Dropped == 0 {
+		return nil
+	}
+	ids, err := safetensors.Read[uint64](f, t.dropped())
+	to.Drop(ids)
+	return err
+}
+
 // part reads a part: its rows and, from the last checkpoint of a chain only, its dense weights, since every checkpoint
 // has all of these.
-func (l *loader) part(dir string, p Part, last bool) error {
-	f, c, err := openPart(l.ctx, dir, p)
+func (l *loader) part(at link, p Part, last bool) error {
+	f, c, err := openPart(l.ctx, at.dir, p)
 	if err != nil {
 		return err
 	}
@@ -229,12 +263,8 @@ func (l *loader) table(f *safetensors.File, t tableInfo) error {
 			t.Param, info.Shape, t.Rows, t.Dim+t.State, ErrDamaged)
 	}
 	to.Clock(t.Clock)
-	if t.Dropped > 0 {
-		ids, err := safetensors.Read[uint64](f, t.dropped())
-		if err != nil {
-			return err
-		}
-		to.Drop(ids)
+	if err := t.drop(f, to); err != nil {
+		return err
 	}
 	if err := l.rows(f, t, to); err != nil {
 		return err

@@ -29,7 +29,7 @@ func (c *Client) Ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
 		return told, nil
 	}
 	c.gathers.place.Store(told.Place)
-	c.rates.leads.Store(told.Lead == c.Worker)
+	c.rates.leads.Store(told.Lead == c.Worker && told.Do != epoch.Over)
 	if err := c.renew(ctx, loads); err != nil {
 		return nil, err
 	}

@@ -36,12 +36,9 @@ func (s *Scores) Reciprocal() float64 { return s.mean(reciprocal) }
 
 // mean is the mean over groups of what of returns.
 func (s *Scores) mean(of func(rows []scored) (float64, bool)) float64 {
-	s.order()
 	sum, n := 0.0, 0.0
-	for from, to := 0, 0; from < len(s.rows); from = to {
-		for to = from; to < len(s.rows) && s.rows[to].group == s.rows[from].group; to++ {
-		}
-		if v, has := of(s.rows[from:to]); has {
+	for rows := range s.byGroup {
+		if v, has := of(rows); has {
 			sum, n = sum+v, n+1
 		}
 	}

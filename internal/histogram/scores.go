@@ -172,14 +172,9 @@ type Grouped struct {
 
 // Groups returns the AUCs of the groups that have both labels.
 func (s *Scores) Groups() (g Grouped) {
-	if s.order(); s.dropped {
-		return Grouped{Weighted: math.NaN(), Mean: math.NaN()}
-	}
 	weights := 0.0
-	for from, to := 0, 0; from < len(s.rows); from = to {
-		for to = from; to < len(s.rows) && s.rows[to].group == s.rows[from].group; to++ {
-		}
-		area, pos, neg := areaOf(s.rows[from:to])
+	for rows := range s.byGroup {
+		area, pos, neg := areaOf(rows)
 		if pos*neg == 0 {
 			g.LeftOut++
 			continue
@@ -191,6 +186,18 @@ func (s *Scores) Groups() (g Grouped) {
 	}
 	g.Mean, g.Weighted = g.Mean/float64(g.Groups), g.Weighted/weights // 0/0 is NaN
 	return g
+}
+
+// byGroup yields the scores of each group, the lowest first; none if a group did not fit.
+func (s *Scores) byGroup(yield func(rows []scored) bool) {
+	s.order()
+	for from, to := 0, 0; from < len(s.rows); from = to {
+		for to = from; to < len(s.rows) && s.rows[to].group == s.rows[from].group; to++ {
+		}
+		if !yield(s.rows[from:to]) {
+			return
+		}
+	}
 }
 
 // Bytes are the scores for [Scores.Join].

@@ -65,13 +65,14 @@ func (t *Sparse) become(o *Sparse) {
 		for _, w := range s.watches {
 			clear(w.rows.words) // the row numbers are now those of other ids
 		}
-		s.index, s.arena, s.waiting, s.hot, s.gone = n.index, n.arena, n.waiting, n.hot, n.gone
+		s.index, s.arena, s.waiting, s.hot, s.gone, s.dropped = n.index, n.arena, n.waiting, n.hot, n.gone, nil
 		s.Unlock()
 	}
 	if t.bound != nil {
 		t.bound.rows.Store(o.bound.rows.Load())
 	}
 	t.clock.Store(o.clock.Load())
+	t.again.Store(0)
 }
 
 func (d *Dense) become(o *Dense) {

@@ -204,6 +204,7 @@ func (s *Store) EndPeriod(o Shrink) ([]Shrunk, error) {
 func (t *Sparse) Clear() {
 	t.remade.Store(true)
 	t.clock.Store(0)
+	t.again.Store(0)
 	for i := range t.shards {
 		s := &t.shards[i]
 		s.Lock()
@@ -213,7 +214,7 @@ func (t *Sparse) Clear() {
 			}
 		}
 		s.waiting.clear()
-		s.gone = nil
+		s.gone, s.dropped = nil, nil
 		s.Unlock()
 	}
 }
