@@ -87,8 +87,8 @@ func (l *loader) clear() {
 	}
 }
 
-// drops drops rows that a part of a chain's checkpoint names, before any part's rows come: a bounded table may have room
-// for these only then.
+// drops drops rows that a part of a chain's checkpoint names, before any part's rows come: a bounded table may have
+// room for these only then.
 func (l *loader) drops(at link, p Part, _ bool) error {
 	bounded := func(t *table.Sparse) bool { return t.Param().MaxBytes > 0 && l.takes(t.Param().Name) }
 	if at.Base == nil || len(at.Parts) == 1 || !slices.ContainsFunc(l.store.Tables, bounded) {

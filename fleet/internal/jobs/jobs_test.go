@@ -90,13 +90,33 @@ func right(t *testing.T, seed uint64) bool {
 	return false
 }
 
+// TestPrograms plays jobs that once went wrong: a worker that led an evaluation ended in it, and no best model was saved; and a
+// worker that led beside a lower one, which was behind, could not lower the rate.
+//
+// Promise: [G5] the hooks of each evaluation are led to their end, whoever ends in them
+// Also: TestJobs, TestEpochsOutliveEveryEnd (internal/epoch)
+func TestPrograms(t *testing.T) {
+	files, err := filepath.Glob("testdata/programs/*.json")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("there are no programs: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) { plays(t, file) })
+	}
+}
+
 // TestProgram plays the program of -program, a file in which TestJobs has left one.
 func TestProgram(t *testing.T) {
 	if *program == "" {
 		t.Skip("-program names none")
 	}
+	plays(t, *program)
+}
+
+// plays plays the program in a file.
+func plays(t *testing.T, file string) {
 	var p jobs.Program
-	data, err := os.ReadFile(*program)
+	data, err := os.ReadFile(file)
 	if err == nil {
 		err = json.Unmarshal(data, &p)
 	}
