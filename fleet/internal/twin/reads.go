@@ -20,9 +20,9 @@ import (
 // readToken lets readers in.
 const readToken = "for readers alone"
 
-// mayRead says whether it is known which rows there were. The other legs' readers are package fleet/reader's own tests:
-// where servers come back (TestAServerComesBack, TestAServerComesBackTwice), where workers train copies (TestModes), and
-// beside a load or a period's end (TestAMomentNamesOneState): in a leg with an order, a version is what there was
+// mayRead says whether it is known which rows there were. Readers of the other legs are tested in package fleet/reader:
+// where servers come back (TestAServerComesBack, TestAServerComesBackTwice), where workers train copies (TestModes),
+// and beside a load or a period's end (TestAMomentNamesOneState): in a leg with an order, a version is what there was
 // behind an event and, when all have met, what they have changed then, and none is of the time between.
 func (l Leg) mayRead(n Net) bool {
 	others := func(c Call) bool { return c.Do == load || c.ends() }
