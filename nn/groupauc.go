@@ -35,13 +35,10 @@ func (groupAUC) infer(in []*Node) ([]int, error) {
 	return []int{1}, nil
 }
 
-func (groupAUC) tally(*Node) tally {
-	return &groups{all: histogram.Scores{Most: histogram.MostGrouped, Sampled: true}}
-}
+func (groupAUC) tally(*Node) tally  { return newGroups(histogram.AUCs) }
+func (groupAUC) of(t tally) float64 { return t.(*groups).mean() }
 
-func (groupAUC) of(t tally) float64 { return t.(*groups).auc() }
-
-func (o groupAUC) forward(c *cell) {
+func (groupAUC) forward(c *cell) {
 	t := c.tally.(*groups)
 	for i := range c.in[0].rows() {
 		p := c.in[0].probability(i)
@@ -54,21 +51,35 @@ func (o groupAUC) forward(c *cell) {
 			t.all.Add(c.in[2].ids[i], p, c.in[1].positive(i), 1)
 		}
 	}
-	c.value[0] = float32(o.of(t))
+	c.value[0] = t.now()
 }
 
-// groups are scores by group.
+// groups are scores by group, of which a rule makes a mean.
 type groups struct {
 	all     histogram.Scores
+	rule    histogram.Rule
 	nans    bool
 	outside error
 }
 
-func (t *groups) auc() float64 {
+func newGroups(rule histogram.Rule) *groups {
+	return &groups{all: histogram.Scores{Most: histogram.MostGrouped, Sampled: true}, rule: rule}
+}
+
+// mean is that of all groups, with the same bits for any order of the rows.
+func (t *groups) mean() float64 {
 	if t.nans {
 		return math.NaN()
 	}
-	return t.all.Groups().Weighted
+	return t.all.Mean(t.rule)
+}
+
+// now is the mean after a batch.
+func (t *groups) now() float32 {
+	if t.nans {
+		return float32(math.NaN())
+	}
+	return float32(t.all.Now(t.rule))
 }
 
 func (t *groups) reset() {

@@ -2,7 +2,6 @@ package nn
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/gofleet/gofleet/internal/histogram"
 )
@@ -47,22 +46,18 @@ func (o groupRank) infer(in []*Node) ([]int, error) {
 	return []int{1}, nil
 }
 
-func (groupRank) tally(*Node) tally {
-	return &groups{all: histogram.Scores{Most: histogram.MostGrouped, Sampled: true}}
-}
+func (o groupRank) tally(*Node) tally { return newGroups(o.rule()) }
 
-func (o groupRank) of(t tally) float64 {
-	g := t.(*groups)
-	switch {
-	case g.nans:
-		return math.NaN()
-	case o.K == nil:
-		return g.all.Reciprocal()
+func (o groupRank) rule() histogram.Rule {
+	if o.K == nil {
+		return histogram.Reciprocals
 	}
-	return g.all.Gain(*o.K)
+	return histogram.Gains(*o.K)
 }
 
-func (o groupRank) forward(c *cell) {
+func (groupRank) of(t tally) float64 { return t.(*groups).mean() }
+
+func (groupRank) forward(c *cell) {
 	t := c.tally.(*groups)
 	for i := range c.in[0].rows() {
 		score, relevance := c.in[0].value[i], float32(0)
@@ -80,5 +75,5 @@ func (o groupRank) forward(c *cell) {
 			t.all.AddRanked(c.in[2].ids[i], score, relevance)
 		}
 	}
-	c.value[0] = float32(o.of(t))
+	c.value[0] = t.now()
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// AddRanked adds a score of any size with its relevance, 0 or more, for Gain and Reciprocal alone.
+// AddRanked adds a score of any size with its relevance, 0 or more, for Gains and Reciprocals alone.
 func (s *Scores) AddRanked(group int64, score, relevance float32) {
 	key := math.Float32bits(score + 0) // −0 is 0
 	if key>>31 == 1 {
@@ -17,32 +17,30 @@ func (s *Scores) AddRanked(group int64, score, relevance float32) {
 	s.keep(scored{group, key, float64(relevance)})
 }
 
-// Gain is the mean over groups of Σ relevance/log₂(rank+1) of the first k ranks over its value in the best order;
-// groups without anything relevant are left out. Equal scores have the mean over their orders.
-func (s *Scores) Gain(k int) float64 {
-	return s.mean(func(rows []scored) (float64, bool) {
+// Gains are Σ relevance/log₂(rank+1) of the first k ranks over its value in the best order; groups without anything
+// relevant have none. Equal scores have the mean over their orders.
+func Gains(k int) Rule {
+	return func(rows []scored) (value, weight float64) {
 		ideal := slices.Clone(rows)
 		slices.SortFunc(ideal, func(a, b scored) int { return cmp.Compare(a.weight, b.weight) })
 		for i := range ideal {
 			ideal[i].key = uint32(i)
 		}
 		best := gain(ideal, k)
-		return gain(rows, k) / best, best > 0
-	})
+		if best == 0 {
+			return 0, 0
+		}
+		return gain(rows, k) / best, 1
+	}
 }
 
-// Reciprocal is the mean over groups of 1/rank of the first relevant row, as Gain.
-func (s *Scores) Reciprocal() float64 { return s.mean(reciprocal) }
-
-// mean is the mean over groups of what of returns.
-func (s *Scores) mean(of func(rows []scored) (float64, bool)) float64 {
-	sum, n := 0.0, 0.0
-	for rows := range s.byGroup {
-		if v, has := of(rows); has {
-			sum, n = sum+v, n+1
-		}
+// Reciprocals are 1/rank of the first relevant row, as Gains.
+func Reciprocals(rows []scored) (value, weight float64) {
+	v, has := reciprocal(rows)
+	if !has {
+		return 0, 0
 	}
-	return sum / n // NaN without a group
+	return v, 1
 }
 
 // fromTop yields the rows of equal scores, from the highest, with the number of those above; rows begin with the

@@ -68,8 +68,8 @@ func slowly(all []document, k int) (ndcg, mrr float64) {
 	return ndcg / ranked, mrr / ranked
 }
 
-// TestRanks: ranks of groups are those of their definitions, whoever has which rows in whichever order, the same bits, and of more rows than
-// are kept those of the same groups.
+// TestRanks: ranks of groups are those of their definitions, whoever has which rows in whichever order, the same bits,
+// and of more rows than are kept those of the same groups.
 func TestRanks(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -88,7 +88,7 @@ func TestRanks(t *testing.T) {
 				for i := range parts {
 					law.Check(t, joined.Join(parts[i].Bytes()))
 				}
-				got := [2]float64{joined.Gain(3), joined.Reciprocal()}
+				got := [2]float64{joined.Mean(Gains(3)), joined.Mean(Reciprocals)}
 				if workers == 1 {
 					first = got
 				}
@@ -100,7 +100,7 @@ func TestRanks(t *testing.T) {
 			}
 		}
 	}
-	if none := (&Scores{Most: 1}); !math.IsNaN(none.Gain(3)) || !math.IsNaN(none.Reciprocal()) {
+	if none := (&Scores{Most: 1}); !math.IsNaN(none.Mean(Gains(3))) || !math.IsNaN(none.Mean(Reciprocals)) {
 		t.Error("nothing has ranks")
 	}
 }

@@ -21,6 +21,7 @@ type Scores struct {
 	late    []scored // for the others, while they are sorted
 	halved  int      // groups are kept whose hash begins with so many zeros
 	dropped bool
+	follows *running // nil if nothing follows them
 }
 
 // scored is a score. Its key is twice the bits of the probability, which rise with it, and 1 for a positive label.
@@ -49,7 +50,9 @@ func (s *Scores) keep(row scored) {
 	if s.dropped || !s.sampled(row.group) {
 		return
 	}
-	if s.rows = append(s.rows, row); len(s.rows) > s.Most {
+	s.rows = append(s.rows, row)
+	s.follows.add(row)
+	if len(s.rows) > s.Most {
 		s.shrink()
 	}
 }
@@ -71,11 +74,15 @@ func (s *Scores) halve(zeros int) {
 	}
 	s.order()
 	s.halved = zeros
+	s.follows.forget(func(group int64) bool { return !s.sampled(group) })
 	s.rows = slices.DeleteFunc(s.rows, func(r scored) bool { return !s.sampled(r.group) })
 	s.sorted = len(s.rows)
 }
 
-func (s *Scores) drop() { s.rows, s.sorted, s.dropped = nil, 0, true }
+func (s *Scores) drop() {
+	s.rows, s.sorted, s.dropped = nil, 0, true
+	s.follows.forget(func(int64) bool { return true })
+}
 
 // sampled reports whether a group is in the sample.
 func (s *Scores) sampled(group int64) bool {
@@ -92,24 +99,32 @@ func (s *Scores) order() {
 	if s.sorted == len(s.rows) {
 		return
 	}
-	s.late = append(s.late[:0], s.rows[s.sorted:]...)
-	late := s.late
-	slices.SortFunc(late, scored.compare)
-	i, j := s.sorted-1, len(late)-1
-	for to := len(s.rows) - 1; j >= 0; to-- {
-		if i >= 0 && s.rows[i].compare(late[j]) > 0 {
-			s.rows[to] = s.rows[i]
-			i--
-		} else {
-			s.rows[to] = late[j]
-			j--
-		}
-	}
+	s.late = merge(s.rows, s.sorted, s.late)
 	s.sorted = len(s.rows)
 }
 
+// merge sorts rows, which are sorted up to so many. It returns the room that it needed, for the next call.
+func merge(rows []scored, sorted int, room []scored) []scored {
+	late := append(room[:0], rows[sorted:]...)
+	slices.SortFunc(late, scored.compare)
+	i, j := sorted-1, len(late)-1
+	for to := len(rows) - 1; j >= 0; to-- {
+		if i >= 0 && rows[i].compare(late[j]) > 0 {
+			rows[to] = rows[i]
+			i--
+		} else {
+			rows[to] = late[j]
+			j--
+		}
+	}
+	return late
+}
+
 // Reset empties s.
-func (s *Scores) Reset() { s.rows, s.sorted, s.halved, s.dropped = s.rows[:0], 0, 0, false }
+func (s *Scores) Reset() {
+	s.rows, s.sorted, s.halved, s.dropped = s.rows[:0], 0, 0, false
+	s.follows.forget(func(int64) bool { return true })
+}
 
 // Sample is the share of groups that is looked at: 1 for all.
 func (s *Scores) Sample() float64 { return math.Ldexp(1, -s.halved) }
@@ -174,15 +189,15 @@ type Grouped struct {
 func (s *Scores) Groups() (g Grouped) {
 	weights := 0.0
 	for rows := range s.byGroup {
-		area, pos, neg := areaOf(rows)
-		if pos*neg == 0 {
+		value, weight := AUCs(rows)
+		if weight == 0 {
 			g.LeftOut++
 			continue
 		}
 		g.Groups++
-		g.Mean += area / (pos * neg)
-		g.Weighted += (pos + neg) * area / (pos * neg)
-		weights += pos + neg
+		g.Mean += value / weight
+		g.Weighted += value
+		weights += weight
 	}
 	g.Mean, g.Weighted = g.Mean/float64(g.Groups), g.Weighted/weights // 0/0 is NaN
 	return g
