@@ -202,6 +202,39 @@ func TestParksAreStepsOfACut(t *testing.T) {
 	})
 }
 
+// TestParksSentAgainWait: a park that comes again while the first waits for the end of a cut is not answered before that one counts.
+// Its worker would otherwise tell a server that came back of an answer that no journal has.
+func TestParksSentAgainWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := job{strategy: strategy.Sync(), workers: 2}.server(t)
+		send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+		holds(t, s, 1, cut.Read)
+		var parks []chan uint8
+		for range 2 {
+			park := new(wire.Builder)
+			park.Reset(wire.Header{Op: wire.OpPark, Worker: 1, Life: 1, Seq: 1})
+			parks = append(parks, sends(t, s, park))
+			synctest.Wait()
+		}
+		for i, status := range parks {
+			select {
+			case <-status:
+				t.Errorf("request %d of the park is answered while it waits for its turn", i+1)
+			default:
+			}
+		}
+		ordered(t, s, cut.Order{Number: 1, Work: cut.Free})
+		for i, status := range parks {
+			if is := <-status; is != wire.StatusOK {
+				t.Errorf("request %d of the park has status %d behind the cut's end", i+1, is)
+			}
+		}
+		if in := s.st.Roster.In(1); in != roster.Step(1, 1) {
+			t.Errorf("it says that worker 1 has come to %d", in)
+		}
+	})
+}
+
 // TestARefusalAnswersRepetitions: a push that is refused while it waits wakes its repetition, which has come later and looks
 // by itself half a second later.
 func TestARefusalAnswersRepetitions(t *testing.T) {

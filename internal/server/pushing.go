@@ -108,14 +108,21 @@ func (c *pushing) park(f *wire.Frame) error {
 		return err
 	}
 	request, seen, err := c.roster.Window(int(f.Worker)).Enter(f.Seq, f.Acked)
-	if err != nil || seen {
+	if err != nil {
 		return err
+	}
+	if seen { // an answer says that the park counts: the first request may wait for its turn yet
+		if err := c.st.Await(func() bool { return request.Done }, c.st.Holder); err != nil {
+			return err
+		}
+		return request.Refusal
 	}
 	if err = c.st.AwaitTurn(f); err == nil {
 		err = c.rounds.park(int(f.Worker), f.Life, mode.Round(f.Round), request)
 	}
 	if err != nil {
 		c.roster.Window(int(f.Worker)).Withdraw(request, err)
+		c.st.Broadcast() // to the repetitions of this park
 	}
 	return err
 }
