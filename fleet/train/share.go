@@ -23,8 +23,11 @@ type shares struct {
 	train *dataset.Dataset // from Job.Data
 	stock stock            // of all workers
 
-	// examples of the current epoch, 0 if unknown: of this worker, of all, and of the worker with the fewest
-	mine, all, least int
+	// examples of the current epoch, 0 if unknown: of this worker, and of all
+	mine, all int
+	// examples that this worker had trained of the epoch when it began it here; of workers that make their steps
+	// together the fewest that one had trained, and left the fewest that one had not
+	passed, left int
 
 	days *days       // nil if epochs are none
 	past map[int]int // examples of epochs that this process has ended, by epoch
@@ -191,8 +194,7 @@ func (s *shares) sum(cards []card, leads bool) {
 	}
 }
 
-// deal returns this worker's share of an epoch's rows, and records the number of examples of this worker, of all, and
-// of the worker with the fewest.
+// deal returns this worker's share of an epoch's rows, and records the number of examples of this worker and of all.
 func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, err error) {
 	rows, err := s.of(epoch)
 	if err != nil {
@@ -202,9 +204,7 @@ func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, er
 	s.mine, _ = mine.Len()
 	s.all, _ = rows.Len()
 	workers := s.fleet.WorkerNum()
-	s.least = s.all / workers
-	unknown := s.all == 0
-	if s.least == 0 && !unknown && !s.job.Sharded {
+	if s.all > 0 && s.all < workers && !s.job.Sharded {
 		return nil, s.refuse(ctx, fmt.Errorf("train: epoch %d has %d rows for %d workers, each of which trains on a "+
 			"share of them: give the job more rows, or start no more than %d workers", epoch+1, s.all, workers, s.all))
 	}
@@ -213,21 +213,24 @@ func (s *shares) deal(ctx context.Context, epoch int) (mine *dataset.Dataset, er
 			s.all = 0 // what others choose of theirs is unknown
 		}
 	}
-	if s.fleet.ServerNum() > 0 || s.fleet.WorkerNum() == 1 || s.job.EvalEvery == 0 || !s.job.Sharded && !unknown {
-		// parted is asked of evaluations alone
-		return mine, nil
-	}
+	s.passed, s.left = s.fleet.Position().In(epoch), 0
+	return mine, nil
+}
+
+// meet finds where workers begin that make their steps together: they have come to different places if a worker was
+// lost and the others went on.
+func (s *shares) meet(ctx context.Context, mine *dataset.Dataset) (err error) {
 	if _, known := mine.Len(); !known { // rows that are filtered, or read as they come
 		if s.mine, err = count(ctx, mine); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	least, err := s.fleet.AllReduceInts(ctx, []int64{int64(s.mine)}, fleet.Min)
-	if err != nil {
-		return nil, err
+	at := min(s.passed, s.mine)
+	fewest, err := s.fleet.AllReduceInts(ctx, []int64{int64(s.mine - at), int64(at)}, fleet.Min)
+	if err == nil {
+		s.left, s.passed = int(fewest[0]), int(fewest[1])
 	}
-	s.least = int(least[0])
-	return mine, nil
+	return err
 }
 
 // count is the number of rows, found by reading each.

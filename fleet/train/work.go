@@ -225,6 +225,9 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 		c.mine = nil
 	}
 	mine, err := r.shares.deal(ctx, r.Epoch)
+	if err == nil && r.ends.meet && !r.course.alone {
+		err = r.shares.meet(ctx, mine)
+	}
 	if err != nil {
 		return nn.TrainResult{}, err
 	}
@@ -277,12 +280,16 @@ func (r *Run) step(ctx context.Context, so nn.TrainResult) error {
 
 // goOn finds the next evaluation in an epoch of which this worker has made some steps. It is due at once if it comes
 // after these steps, and had not been made when the checkpoint was saved. If that evaluation stops the job, one more
-// batch follows, which had been read ahead.
+// batch follows, which had been read ahead. Workers without servers come to different places if a worker was lost and
+// the others went on: all count their steps from the place of the one that is behind.
 func (r *Run) goOn(ctx context.Context, mine *dataset.Dataset) error {
-	every, passed := r.Job.EvalEvery, r.Fleet.Position().In(r.Epoch)
+	every, passed := r.Job.EvalEvery, r.shares.passed
 	r.ends.upTo = 0
 	if r.pace.behind, r.pace.due = passed/r.Job.Batch, every; every == 0 || passed == 0 || passed == math.MaxInt {
 		return nil
+	}
+	if passed = r.Fleet.Position().In(r.Epoch); passed == math.MaxInt {
+		passed = r.shares.mine
 	}
 	r.pace.due = r.pace.behind - r.pace.behind%every
 	stopped := r.ends.now() && r.pace.due == r.pace.behind && r.course.middles == r.pace.behind/every
@@ -298,7 +305,7 @@ func (r *Run) goOn(ctx context.Context, mine *dataset.Dataset) error {
 	}
 	err := r.between(ctx, nn.TrainResult{Passed: passed})
 	if (stopped || !known && r.ends.now()) && passed%r.Job.Batch == 0 && r.Job.Threads <= 1 {
-		r.ends.upTo = r.pace.behind + 1
+		r.ends.upTo = passed/r.Job.Batch + 1
 	}
 	return err
 }
@@ -321,7 +328,7 @@ func (r *Run) between(ctx context.Context, so nn.TrainResult) error {
 // remaining steps with the others, and can't evaluate between two of them. All make the same steps, so that the result
 // is the same on all.
 func (r *Run) parted(so nn.TrainResult) bool {
-	return r.Fleet.ServerNum() == 0 && r.shares.mine > 0 && so.Samples+so.Passed >= r.shares.least
+	return r.ends.meet && so.Samples >= r.shares.left
 }
 
 // middle evaluates in the middle of an epoch, and trains no more if the job is then to end.

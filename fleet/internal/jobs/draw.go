@@ -122,9 +122,6 @@ func (p *Program) drawLosses(r *rand.Rand) {
 		p.Lost = pick(r, "", "", strategy.WorkerBack, strategy.WorkerGoOn)
 	}
 	p.Stands = !often(r, 3)
-	if p.Lost == strategy.WorkerGoOn && !p.all(func(l Life) bool { return l.Servers > 0 }) {
-		p.Lost = "" // workers at different places of their shares have no steps of the same number without servers
-	}
 	for i := range p.Lives[:len(p.Lives)-1] {
 		l := &p.Lives[i]
 		if l.Servers == 0 && l.Workers == 1 || !often(r, 3) { // nobody is there for whom it could stand still

@@ -90,8 +90,9 @@ func right(t *testing.T, seed uint64) bool {
 	return false
 }
 
-// TestPrograms plays jobs that once went wrong: a worker that led an evaluation ended in it, and no best model was saved; and a
-// worker that led beside a lower one, which was behind, could not lower the rate.
+// TestPrograms plays jobs that once went wrong: a worker that led an evaluation ended in it, and no best model was saved; a worker
+// that led beside a lower one, which was behind, could not lower the rate; and workers that had come to different places evaluated
+// at different steps when they went on without servers.
 //
 // Promise: [G5] the hooks of each evaluation are led to their end, whoever ends in them
 // Also: TestJobs, TestEpochsOutliveEveryEnd (internal/epoch)

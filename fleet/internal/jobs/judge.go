@@ -161,6 +161,7 @@ func (p Program) may() (more, less float64) {
 			case p.goesOnWithout(l) && (strings.HasPrefix(s.Role, "worker") || s.Kind == "pause"):
 				share := (p.Model.Samples + l.Workers - 1) / l.Workers
 				less += float64(share * p.epochs(l))
+				more += on * float64(l.Workers) // a last gradient may be in the weights of some servers alone
 			case p.Strategy.Mode == strategy.ModeGeo: // what was not exchanged
 				less += float64(l.Workers*p.Strategy.KSteps) * on
 			case !p.inStep(l) && (strings.HasPrefix(s.Role, "worker") || s.Kind == "pause"):

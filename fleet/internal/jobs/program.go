@@ -148,9 +148,10 @@ func (p Program) counted() bool {
 // begins the earliest epoch anew of which a worker has samples left, which is any if a worker was lost and the others
 // went on.
 func (p Program) anew() (epochs int) {
+	lost := false // in one of the lives before, and behind since
 	for i, l := range p.Lives[1:] {
 		before := p.Lives[i]
-		lost := !p.goesBack(before) && slices.ContainsFunc(before.Strikes, func(s Strike) bool {
+		lost = lost || !p.goesBack(before) && slices.ContainsFunc(before.Strikes, func(s Strike) bool {
 			return strings.HasPrefix(s.Role, "worker") || s.Kind == "pause" // which has others take workers for dead
 		})
 		switch {
