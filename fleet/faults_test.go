@@ -32,7 +32,7 @@ func TestEveryPushCountsOnce(t *testing.T) {
 	trial.EachSeed(t, 24, func(seed trial.Seed) {
 		for _, s := range trial.Some(t, []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, trial.Measured,
 			{MaxFrame: 4096}, rarer[seed.N%uint64(len(rarer))]}) {
-			s = trial.Patient(s)
+			s = trial.Lossy(s)
 			want := float32(steps * workers)
 			if s.Mode == strategy.ModeSync {
 				want = steps // a round averages its workers' gradients, so it counts once
@@ -86,7 +86,7 @@ func TestTurnedBitsOfHeaders(t *testing.T) {
 	t.Parallel()
 	const steps, workers = 8, 3
 	for _, s := range []strategy.Strategy{strategy.Sync(), strategy.Async(), strategy.HalfAsync(), strategy.SSP(1), {MaxFrame: 4096}} {
-		s, want := trial.Patient(s), float32(steps*workers)
+		s, want := trial.Lossy(s), float32(steps*workers)
 		if s.Mode == strategy.ModeSync {
 			want = steps // a round averages its workers' gradients, so it counts once
 		}

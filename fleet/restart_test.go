@@ -27,7 +27,7 @@ func TestWorkerRestarts(t *testing.T) {
 	lost := 0
 	trial.EachSeed(t, 48, func(seed trial.Seed) {
 		for _, s := range []strategy.Strategy{{}, {MaxFrame: 4096}} {
-			r := restart{strategy: trial.Patient(s), dies: int(seed.N % 3)}
+			r := restart{strategy: trial.Lossy(s), dies: int(seed.N % 3)}
 			t.Run(fmt.Sprintf("%d/%d", r.strategy.MaxFrame, seed.N), func(t *testing.T) { r.on(t, seed, 2) })
 			lost += r.begun - r.acked
 		}
@@ -43,7 +43,7 @@ func TestOthersTrainOnAfterADeath(t *testing.T) {
 	trial.Slow(t)
 	trial.EachSeed(t, 24, func(seed trial.Seed) {
 		for _, s := range trial.Some(t, []strategy.Strategy{strategy.Sync(), strategy.Async(), {Mode: strategy.ModeSync, MaxFrame: 4096}, trial.Measured}) {
-			r := restart{strategy: trial.Patient(s), dies: int(seed.N % 3), forGood: true}
+			r := restart{strategy: trial.Lossy(s), dies: int(seed.N % 3), forGood: true}
 			t.Run(fmt.Sprintf("%s/%d/%d", r.strategy.Mode, r.strategy.MaxFrame, seed.N), func(t *testing.T) { r.on(t, seed, 3) })
 		}
 	})
