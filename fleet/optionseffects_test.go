@@ -249,11 +249,11 @@ func apartBy(t *testing.T, a, b trial.Outcome) (far float64) {
 }
 
 func effectsOnTimes() map[string]effect {
-	// later says how much later a role ends when a time is longer by a minute.
+	// later says how much later a role ends when a time is longer.
 	factor := strategy.Duration(1)
 	later := func(t *testing.T, x trial.Trial, role string, short strategy.Duration, field func(*strategy.Strategy) *strategy.Duration) {
 		t.Helper()
-		const more = strategy.Duration(10 * time.Minute)
+		const more = strategy.Duration(3 * time.Minute)
 		ends := func(d strategy.Duration) time.Duration {
 			x := x.With(func(s *strategy.Strategy) { s.HeartbeatInterval = strategy.Duration(5 * time.Second); *field(s) = d })
 			o := x.Run(t)
