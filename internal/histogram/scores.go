@@ -22,6 +22,8 @@ type Scores struct {
 	halved  int      // groups are kept whose hash begins with so many zeros
 	dropped bool
 	follows *running // nil if nothing follows them
+	ranked  *ranked  // nil if nobody has asked for their AUC
+	weighs  bool     // some weight is not 1
 }
 
 // scored is a score. Its key is twice the bits of the probability, which rise with it, and 1 for a positive label.
@@ -52,6 +54,8 @@ func (s *Scores) keep(row scored) {
 	}
 	s.rows = append(s.rows, row)
 	s.follows.add(row)
+	s.weighs = s.weighs || row.weight != 1
+	s.ranked.add(row.key)
 	if len(s.rows) > s.Most {
 		s.shrink()
 	}
@@ -73,14 +77,14 @@ func (s *Scores) halve(zeros int) {
 		return
 	}
 	s.order()
-	s.halved = zeros
+	s.halved, s.ranked = zeros, nil
 	s.follows.forget(func(group int64) bool { return !s.sampled(group) })
 	s.rows = slices.DeleteFunc(s.rows, func(r scored) bool { return !s.sampled(r.group) })
 	s.sorted = len(s.rows)
 }
 
 func (s *Scores) drop() {
-	s.rows, s.sorted, s.dropped = nil, 0, true
+	s.rows, s.sorted, s.dropped, s.ranked = nil, 0, true, nil
 	s.follows.forget(func(int64) bool { return true })
 }
 
@@ -122,7 +126,7 @@ func merge(rows []scored, sorted int, room []scored) []scored {
 
 // Reset empties s.
 func (s *Scores) Reset() {
-	s.rows, s.sorted, s.halved, s.dropped = s.rows[:0], 0, 0, false
+	s.rows, s.sorted, s.halved, s.dropped, s.ranked, s.weighs = s.rows[:0], 0, 0, false, nil, false
 	s.follows.forget(func(int64) bool { return true })
 }
 
@@ -130,11 +134,22 @@ func (s *Scores) Reset() {
 func (s *Scores) Sample() float64 { return math.Ldexp(1, -s.halved) }
 
 // AUC is the area under the ROC curve of scores of one group: the share of pairs of a positive and a negative
-// label in which the positive one has the higher score, where equal scores count half; false without a pair.
+// label in which the positive one has the higher score, where equal scores count half; false without a pair. Of scores
+// without weights, where all sums are exact, it is kept up to date as they come.
 func (s *Scores) AUC() (float64, bool) {
-	s.order()
-	area, pos, neg := areaOf(s.rows)
-	return area / (pos * neg), pos*neg > 0
+	if s.weighs {
+		s.order()
+		area, pos, neg := areaOf(s.rows)
+		return area / (pos * neg), pos*neg > 0
+	}
+	if s.ranked == nil {
+		s.ranked = new(ranked)
+		for _, r := range s.rows {
+			s.ranked.add(r.key)
+		}
+	}
+	pos, neg := float64(s.ranked.sum.pos), float64(s.ranked.sum.all-s.ranked.sum.pos)
+	return float64(s.ranked.area) / 2 / (pos * neg), pos*neg > 0
 }
 
 // PRAUC is the average precision of scores of one group, from the highest down; false without a positive label.
