@@ -23,7 +23,7 @@ var house = map[string][]string{
 	"transport/transporttest":   {"transport"},
 	"internal/starter":          {"internal/derived", "internal/unpack", "internal/written"},
 
-	"internal/table":      {"internal/count", "internal/kernels", "internal/rules", "optimizer"},
+	"internal/table":      {"internal/count", "internal/kernels", "internal/panics", "internal/rules", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
 	"internal/gradient":   {"internal/kernels", "internal/rules", "optimizer", "strategy"},
 	"internal/wire":       {"internal/count", "internal/kernels", "internal/progress"},

@@ -80,6 +80,7 @@
 //	sparse.go                             Pull, Push, and their errors
 //	kind.go                               the layout that all rows share
 //	group.go                              the ids of a call, by shard
+//	hands.go                              several cores at one call
 //	shard.go                              a share of the rows, and its lock
 //	ops.go                                operations on a block of rows
 //	prefetch_amd64.go, prefetch_other.go  loading memory into the cache ahead

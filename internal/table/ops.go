@@ -8,6 +8,11 @@ func (c *call) prepare(rows []float32, n Clicks, step int64, clock uint32) {
 	c.state.Step, c.state.Row = step, true
 }
 
+// letGo drops what belongs to the caller.
+func (c *call) letGo() {
+	c.rows, c.clicks, c.given, c.played = nil, Clicks{}, [blockLen]*float32{}, nil
+}
+
 // row returns the caller's row for an item.
 func (c *call) row(it item, dim int) []float32 { return c.rows[int(it.at)*dim:][:dim] }
 

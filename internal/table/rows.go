@@ -81,7 +81,7 @@ func (t *Sparse) read(ids []uint64, into *Columns, step int64, do blockFunc) {
 	c.prepare(nil, Clicks{}, step, 0)
 	c.out = into
 	for i := range t.shards {
-		t.runShard(i, c, do)
+		t.runShard(i, c.of(i), c, do)
 	}
 	c.out = nil
 }

@@ -191,7 +191,7 @@ func (t *Sparse) each(ids []uint64, do func(*header)) {
 		c.largest = c.group(ids, len(t.shards), t.seed)
 		c.prepare(nil, Clicks{}, 0, 0)
 		for i := range t.shards {
-			t.runShard(i, c, func(t *Sparse, s *shard, _ *call, b *block) {
+			t.runShard(i, c.of(i), c, func(t *Sparse, s *shard, _ *call, b *block) {
 				s.image.keep(&t.kind, b)
 				for _, h := range b.rows[:len(b.items)] {
 					if h != nil {

@@ -28,6 +28,9 @@ type Options struct {
 	Numbered bool
 	// Telling makes pushes report which ids got no row, and Shrink which rows it dropped, so that both can be replayed.
 	Telling bool
+	// Spread calls of many ids work on several shards at a time, on the cores that there are: for a process that waits
+	// for one call. Servers work on several calls.
+	Spread bool
 }
 
 // Sparse is a table of rows found by id. All methods may be called from many goroutines at once.
@@ -36,6 +39,7 @@ type Sparse struct {
 	byPush  bool     // see ByPush
 	dropped []uint64 // by the last shrink, which has no other beside it
 	tracked bool
+	spread  bool
 	remade  atomic.Bool // rows were dropped, or the table was replaced, since changes were last taken
 
 	shards []shard
@@ -105,7 +109,7 @@ func NewSparse(p *optimizer.Param, rule optimizer.Rule, o Options) (*Sparse, err
 	if o.Shards < 0 || o.Shards > 1<<16 {
 		return nil, fmt.Errorf("table: %q: %d shards: must be between 0 and 65536", p.Name, o.Shards)
 	}
-	t := &Sparse{entry: newEntry(p, rule, o), times: newCallTimes()}
+	t := &Sparse{entry: newEntry(p, rule, o), times: newCallTimes(), spread: o.Spread}
 	t.shards, t.bound = newShards(powerOfTwo(o.Shards, 8*runtime.GOMAXPROCS(0)), &t.entry)
 	if t.bound.full() {
 		return nil, fmt.Errorf("table: %q: MaxBytes %d leaves no room for a row of %d bytes", p.Name, p.MaxBytes,
@@ -226,8 +230,13 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 	c.prepare(rows, n, step, t.clock.Load())
 	c.state.SetRateFactor(t.steps.factorAt(step))
 	first := int(t.turn.Add(1))
-	for i := range t.shards {
-		t.runShard((first+i)&(len(t.shards)-1), c, do)
+	if hands := t.hands(len(ids)); hands > 1 {
+		t.byHands(c, hands, first, do)
+	} else {
+		for i := range t.shards {
+			i = (first + i) & (len(t.shards) - 1)
+			t.runShard(i, c.of(i), c, do)
+		}
 	}
 	if c.nearly {
 		c.nearly = false
@@ -237,14 +246,13 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 		c.stops = false
 		t.filling.stops(t)
 	}
-	c.rows, c.clicks, c.given, c.played = nil, Clicks{}, [blockLen]*float32{}, nil
+	c.letGo()
 	return c.res, c.err
 }
 
 // runShard processes a shard's group with three blocks in flight: while one is worked on, the rows of the next and the
 // index lines of the one after it are prefetched.
-func (t *Sparse) runShard(i int, c *call, do blockFunc) {
-	group := c.of(i)
+func (t *Sparse) runShard(i int, group []item, c *call, do blockFunc) {
 	if len(group) == 0 {
 		return
 	}

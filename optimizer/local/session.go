@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -143,18 +144,20 @@ func (s *session) apply(ctx context.Context, step *optimizer.Step) error {
 	number := s.trainer.store.Advance()
 	s.dropped = 0
 	defer s.trainer.store.Finish(number)
-	for _, v := range s.dense {
-		if v.param.Frozen {
-			continue
-		}
-		if err := v.values.PushPull(v.param.G, v.param.W, number); err != nil {
-			return wrap(v.param.Name, err)
-		}
+	var errs [2]error
+	hands := 1
+	if len(step.Rows) > 0 {
+		hands = min(2, runtime.GOMAXPROCS(0))
 	}
-	for _, r := range step.Rows {
-		if err := s.push(r, number); err != nil {
-			return wrap(r.Param.Name, err)
+	err := table.Share(hands, 2, func(_, part int) {
+		if part == 0 {
+			errs[0] = s.pushRows(step, number) // waits for memory, dense weights for more of it
+		} else {
+			errs[1] = s.pushDense(number)
 		}
+	})
+	if err := errors.Join(err, errs[1], errs[0]); err != nil {
+		return err
 	}
 	// The params now have the newest weights, unless another session changed them since this session read them.
 	if s.trainer.version.Add(1) == s.version+1 {
@@ -203,6 +206,27 @@ func notFinite(gradient string, step *optimizer.Step) error {
 		loss = fmt.Sprintf(", and the loss %v", step.Loss)
 	}
 	return fmt.Errorf("local: the gradient of %s%s: lower the learning rate or look at the batch", gradient, loss)
+}
+
+func (s *session) pushDense(number int64) error {
+	for _, v := range s.dense {
+		if v.param.Frozen {
+			continue
+		}
+		if err := v.values.PushPull(v.param.G, v.param.W, number); err != nil {
+			return wrap(v.param.Name, err)
+		}
+	}
+	return nil
+}
+
+func (s *session) pushRows(step *optimizer.Step, number int64) error {
+	for _, r := range step.Rows {
+		if err := s.push(r, number); err != nil {
+			return wrap(r.Param.Name, err)
+		}
+	}
+	return nil
 }
 
 func (s *session) push(r optimizer.Rows, number int64) error {

@@ -62,7 +62,7 @@ func (t *Trainer) add(p *optimizer.Param) error {
 	}
 	rule := rules.For(t.rule, p)
 	if p.Embedding {
-		rows, err := table.NewSparse(p, rule, table.Options{})
+		rows, err := table.NewSparse(p, rule, table.Options{Spread: true})
 		if err == nil {
 			err = table.Filler{Table: rows}.Begin(context.Background())
 		}
