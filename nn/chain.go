@@ -37,6 +37,9 @@ func (p *plan) divide() {
 		p.chains[len(p.chains)-1].add(c)
 		long = joins
 	}
+	if p.train {
+		p.setAside()
+	}
 	for _, s := range p.chains {
 		s.list()
 		if len(s.cells) == 1 {

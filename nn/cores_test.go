@@ -13,11 +13,11 @@ import (
 
 // onCores has cells be divided however small they are, among so many cores, until the test ends.
 func onCores(t testing.TB, n int) {
-	procs, divided, portion, rows, units := runtime.GOMAXPROCS(n), leastDivided, leastPortion, leastRows, unitsAtATime
-	leastDivided, leastPortion, leastRows, unitsAtATime = 1, 1, 4, 1
+	procs, divided, portion, rows, units, beside := runtime.GOMAXPROCS(n), leastDivided, leastPortion, leastRows, unitsAtATime, leastAside
+	leastDivided, leastPortion, leastRows, unitsAtATime, leastAside = 1, 1, 4, 1, 1
 	t.Cleanup(func() {
 		runtime.GOMAXPROCS(procs)
-		leastDivided, leastPortion, leastRows, unitsAtATime = divided, portion, rows, units
+		leastDivided, leastPortion, leastRows, unitsAtATime, leastAside = divided, portion, rows, units, beside
 	})
 }
 

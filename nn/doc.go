@@ -109,6 +109,7 @@ package nn
 //	inhand.go    feeds made of slices, and the number of a fetch
 //	feed.go      a batch checked, the ids of each table made unique
 //	cell.go      a node in an executor: its value, its gradient, its memory
+//	aside.go     what cores do beside a step
 //	chain.go     cells that a core computes together for some examples
 //	cores.go     work shared among cores, and panics in it
 //	session.go   the executor's parameters, the trainer's session, the number of the job's step, moving averages

@@ -34,6 +34,7 @@ type engine struct {
 	looking *looking         // reads rows beside the loss; nil until a step has rows that the session does not read
 	beside  []optimizer.Rows // rows beside the loss, by table of the session
 	looks   bool             // the session reads them
+	late    bool             // the session has no use for the next batch's ids before End
 	// learn is learnStep of an Executor, nil for a Call: a program that only scores links no backward pass.
 	learn   func(ctx context.Context, p *plan, b *feedBatch) error
 	ended   error // why the session has ended
@@ -45,6 +46,7 @@ type engine struct {
 	// asLoaded is set by a [Frozen] graph: the weights are the graph's own, even if a trainer changes the model
 	// meanwhile.
 	asLoaded bool
+	aside    aside
 	batches  [3]*feedBatch   // one for single steps, and two for a loop, which may evaluate between its steps
 	out      []*tensor.Dense // the last step's results
 }
@@ -67,6 +69,7 @@ func NewExecutor(g *Graph) *Executor {
 func (e *engine) computes(g *Graph) {
 	e.graph, e.held = g, holding{graph: g, params: map[*optimizer.Param]*optimizer.Param{}}
 	e.batches = [3]*feedBatch{{}, {}, {}}
+	e.aside.of(e)
 }
 
 // SetThread assigns this executor to one of a worker's training threads, 0 to threads−1, each with its own share of the
@@ -152,7 +155,11 @@ func (e *engine) runStep(ctx context.Context, p *plan, b, next *feedBatch) error
 	}
 	e.ran = nil
 	e.bind(p, b)
-	e.describe(p, b, next)
+	if b.raw {
+		b.collect(e, p)
+	}
+	defer e.aside.running.Wait()
+	e.describe(p, b, e.aside.begin(p, b, next))
 	if err := e.look(ctx, p, b); err != nil {
 		return err
 	}
@@ -176,7 +183,7 @@ func (e *engine) runStep(ctx context.Context, p *plan, b, next *feedBatch) error
 
 // learnStep passes gradients to the trainer.
 func (e *engine) learnStep(ctx context.Context, p *plan, b *feedBatch) error {
-	if err := e.backward(p); err != nil {
+	if err := errors.Join(e.backward(p), e.aside.end()); err != nil {
 		return e.abandon(ctx, err)
 	}
 	e.steps++

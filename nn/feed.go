@@ -18,6 +18,7 @@ type feedBatch struct {
 	places  []placer          // nil for a feed that has no record of the origin of its rows
 	tables  []*tableIDs       // by index of the table
 	kept    map[*cell][]int64 // for lookups of sequences: the ids of a slot that have a position
+	raw     bool              // its ids were not collected yet
 }
 
 // placer is the engine of a tensor that records the origin of its rows, such as those of package dataset.
@@ -42,15 +43,15 @@ func (b *feedBatch) where(feed, row int) string {
 
 // load takes a batch for a plan: its data is used in place until the step is over.
 func (b *feedBatch) load(e *engine, p *plan, batch map[string]*tensor.Dense) error {
-	if err := b.read(p, batch); err != nil {
+	if err := b.take(p, batch); err != nil {
 		return err
 	}
 	b.collect(e, p)
 	return nil
 }
 
-// read finds and checks the feeds of a batch.
-func (b *feedBatch) read(p *plan, batch map[string]*tensor.Dense) error {
+// take finds and checks the feeds of a batch.
+func (b *feedBatch) take(p *plan, batch map[string]*tensor.Dense) error {
 	b.rows = -1
 	b.grow(len(p.feeds))
 	for i := range p.feeds {
@@ -69,6 +70,7 @@ func (b *feedBatch) read(p *plan, batch map[string]*tensor.Dense) error {
 			return err
 		}
 	}
+	b.raw = true
 	return nil
 }
 
@@ -233,6 +235,7 @@ func (d DType) tensor() tensor.Dtype {
 
 // collect collects the ids of each table, lookup after lookup, and makes them unique.
 func (b *feedBatch) collect(e *engine, p *plan) {
+	b.raw = false
 	for len(b.tables) < len(e.held.tables) {
 		b.tables = append(b.tables, &tableIDs{})
 	}

@@ -113,7 +113,7 @@ func (c *Call) Read(feeds map[string]*tensor.Dense) (err error) {
 	if c.plan, err = c.exe.ready(c.of.outputs, false); err != nil {
 		return err
 	}
-	return c.feed.read(c.plan, feeds)
+	return c.feed.take(c.plan, feeds)
 }
 
 // Rows is the number of examples that were read.

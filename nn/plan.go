@@ -22,6 +22,7 @@ type plan struct {
 	// computed are the limits on a cell's computed inputs, by position in cells.
 	computed [][]limit
 	chains   []*chain
+	metrics  []*chain // of a training step, which nothing in it depends on
 }
 
 // plan returns the plan for these fetches, stored from earlier steps or made now.
@@ -242,7 +243,7 @@ func (e *engine) forward(p *plan) error {
 			return err
 		}
 	}
-	return nil
+	return e.aside.measure()
 }
 
 // backward runs from the loss to the parameters. Cells that no gradient reached get a gradient of zero.

@@ -46,6 +46,7 @@ func (e *engine) openSession(objective *Node, trainer optimizer.Trainer) error {
 	}
 	l, is := trainer.(interface{ Looks() bool })
 	e.session, e.minimised, e.looks = s, own, is && l.Looks()
+	e.late = is && !e.looks
 	e.openTables(params)
 	return nil
 }

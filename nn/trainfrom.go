@@ -149,8 +149,11 @@ func (l *trainLoop) run(ctx context.Context, batches iter.Seq2[map[string]*tenso
 			return fmt.Errorf("nn: after %d steps: %w", l.res.Steps, err)
 		}
 		next := l.exe.spare(current)
-		if err := next.load(&l.exe.engine, l.plan, batch); err != nil {
+		if err := next.take(l.plan, batch); err != nil {
 			return err
+		}
+		if !l.exe.late {
+			next.collect(&l.exe.engine, l.plan)
 		}
 		if l.passed(next) {
 			continue

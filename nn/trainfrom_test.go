@@ -123,6 +123,66 @@ func TestTrainFromLooksAhead(t *testing.T) {
 	if _, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(n.batches(5, 9, 2, 30)), TrainOptions{}); err != nil {
 		t.Fatal(err)
 	}
+	k.checkNext(t)
+}
+
+// unhurried is a keeper that notes in End which ids come next: no earlier are they collected, beside the step.
+type unhurried struct{ *keeper }
+
+func (unhurried) Looks() bool { return false }
+
+func (u unhurried) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	s, err := u.keeper.Open(params)
+	return ending{s, u.keeper}, err
+}
+
+type ending struct {
+	optimizer.Session
+	k *keeper
+}
+
+func (e ending) End(ctx context.Context, st *optimizer.Step) error {
+	for _, r := range st.Rows {
+		next := e.k.next[r.Param.Name]
+		next[len(next)-1] = slices.Clone(r.Next)
+	}
+	return e.Session.End(ctx, st)
+}
+
+// TestTrainFromAside: what cores do beside a step, on one core and on several, has the metrics and the weights of steps
+// by hand, and the next batch's ids are known in End.
+func TestTrainFromAside(t *testing.T) {
+	for _, cores := range []int{1, 4} {
+		onCores(t, cores)
+		byHand, byLoop := newToy(1), newToy(1)
+		one, k := minimise(t, byHand.loss, 0.1), newKeeper(t, 0.1)
+		byLoop.loss.Bind(unhurried{k})
+		e, want := NewExecutor(byHand.g), []float32{}
+		for _, b := range byHand.batches(5, 9, 2, 30) {
+			want = append(want, must(t, e, b, byHand.auc)[0].Float32s()[0])
+		}
+		var got []float32
+		_, err := NewExecutor(byLoop.g).TrainFrom(t.Context(), recycled(byLoop.batches(5, 9, 2, 30)), TrainOptions{Fetch: []*Node{byLoop.auc},
+			Step: func(_ context.Context, so TrainResult) error {
+				got = append(got, so.Last[0].Float32s()[0])
+				return nil
+			}})
+		law.Check(t, err)
+		if !slices.Equal(got, want) || slices.Contains(got, 0) {
+			t.Errorf("%d cores: AUCs %v, want %v", cores, got, want)
+		}
+		for name, w := range one.dense {
+			if !slices.Equal(k.dense[name], w) {
+				t.Errorf("%d cores: other weights of %s", cores, name)
+			}
+		}
+		k.checkNext(t)
+	}
+}
+
+// checkNext checks what four steps said comes next.
+func (k *keeper) checkNext(t *testing.T) {
+	t.Helper()
 	for _, table := range []string{"shared", "open"} {
 		asked, next := k.asked[table], k.next[table]
 		if len(asked) != 4 || next[3] != nil {

@@ -90,7 +90,7 @@ type Rows struct {
 	// set it.
 	Pushes []int32
 	// Next are the ids of the next batch, unique and strictly increasing, or nil if it is not known. A trainer may
-	// prefetch them.
+	// prefetch them. One whose Looks is false has them in End alone.
 	Next []uint64
 }
 
