@@ -32,6 +32,17 @@ func (s Scaling) Of(x float32) float32 {
 	return float32(y)
 }
 
+// Inverse returns the number that Of scales to y.
+func (s Scaling) Inverse(y float64) float64 {
+	if s.Std != 0 {
+		y *= s.Std
+	}
+	if y += s.Mean; s.Log1p {
+		y = math.Expm1(y)
+	}
+	return y
+}
+
 func (s Scaling) check() error {
 	if math.IsNaN(s.Mean) || math.IsInf(s.Mean, 0) {
 		return fmt.Errorf("Mean is %v: want a finite number", s.Mean)

@@ -57,7 +57,7 @@ func (r *Run) bestWas(kept bool, model string) string {
 	default:
 		of = "the model is the last step's, " + model + ", and -patience leaves the best one's"
 	}
-	said := r.tests.describe(b.At, r.tests.constant.always(), r.linear)
+	said := r.tests.describe(b.At, r.tests.constant.always(r.Job.Files.Format), r.linear)
 	return fmt.Sprintf("the best evaluation was %s: %s; %s\n", when, said, of)
 }
 

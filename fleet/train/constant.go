@@ -213,12 +213,12 @@ func (c *constant) values(sums []float64) ([]float64, error) {
 	return values, err
 }
 
-// always describes the constant, "" if it is not known.
-func (c *constant) always() string {
+// always describes the constant, in the unit that labels have in a format's files; "" if it is not known.
+func (c *constant) always(f dataset.Format) string {
 	if c == nil || c.all == nil {
 		return ""
 	}
-	return verdict.Always(c.aims, c.all) + ": "
+	return verdict.Always(c.aims, c.all, scalingOf(f, c.aims[0].Label.Name()).Inverse) + ": "
 }
 
 // noBetter reports whether the model of an evaluation is no better than the constant, within one standard error, or its

@@ -126,6 +126,7 @@ package train
 //	over.go      roles that are started again after the end of their job
 //	options.go   flags of the command line
 //	files.go     rows in files
+//	scaled.go    labels that are scaled, and scaled back
 //	main.go      a whole program
 //	check.go     -check: a job before it trains
 //	look.go      what it would find, before a program's job trains

@@ -82,7 +82,7 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 	if err == nil {
 		report.Values, sums, err = valuesOf(nodes, sums, joined(all.scores))
 	}
-	if report.Always = always.always(); err == nil && report.Always != "" {
+	if report.Always = always.always(x.Format); err == nil && report.Always != "" {
 		sums, err = always.values(sums)
 		for i, v := range sums {
 			report.Always += fmt.Sprintf("%s %.4f, ", strings.TrimPrefix(always.names[i], ofConstant), v)

@@ -224,9 +224,12 @@ func (s scale) of(x float64) float64 {
 	return max(-mostDeviations, min((x-s.mean)/s.deviation, mostDeviations))
 }
 
-// scale is by mean and deviation. Numbers further out than twenty times the middle half of them is wide are left out:
-// one cell in another unit would make all others the same.
-func (f *field) scale() scale {
+// scale is how the net sees the field.
+func (f *field) scale() scale { return f.scaled(f.skewed()) }
+
+// scaled is a scale by mean and deviation, of logarithms or not. Numbers further out than twenty times the middle half
+// of them is wide are left out: one cell in another unit would make all others the same.
+func (f *field) scaled(log bool) scale {
 	var all []float64
 	for text, rows := range f.values {
 		if x, is := decimal(text); is {
@@ -243,8 +246,8 @@ func (f *field) scale() scale {
 			logs.add(math.Log1p(max(x, 0)))
 		}
 	}
-	s := scale{log: f.skewed()}
-	if s.mean, s.deviation = plain.of(); s.log {
+	s := scale{log: log}
+	if s.mean, s.deviation = plain.of(); log {
 		s.mean, s.deviation = logs.of()
 	}
 	return s

@@ -144,10 +144,10 @@ func (p *program) format(l *lines) {
 		l.add("\t}, Missing: \"0\", Scale: []dataset.Scaling{")
 		wide := 0
 		for _, f := range p.numbers {
-			wide = max(wide, len(f.scaling()))
+			wide = max(wide, len(f.scale().scaling()))
 		}
 		for _, f := range p.numbers {
-			l.add("\t\t%-*s // %s", wide+1, f.scaling()+",", said(f.name))
+			l.add("\t\t%-*s // %s", wide+1, f.scale().scaling()+",", said(f.name))
 		}
 		l.add("\t}},")
 	}
@@ -157,7 +157,7 @@ func (p *program) format(l *lines) {
 	}
 	for _, f := range p.vectors {
 		l.add("\t{Column: dataset.Floats(%q, %d)%s, Missing: \"0\", Scale: []dataset.Scaling{%s}},", p.feed(f),
-			f.lists.longest, p.from(f), f.lists.of.scaling())
+			f.lists.longest, p.from(f), f.lists.of.scale().scaling())
 	}
 	for _, f := range p.lists {
 		how := ""
@@ -176,12 +176,19 @@ func (p *program) format(l *lines) {
 	if p.rows.when != "" {
 		l.add("\t{Column: dataset.Ints(%q), Missing: \"0\"}, // for LastBy: no node takes it", p.rows.when)
 	}
-	texts := ""
-	if p.values != nil {
-		texts = fmt.Sprintf(", Values: %#v", p.values)
+	how := ""
+	switch {
+	case p.values != nil:
+		how = fmt.Sprintf(", Values: %#v", p.values)
+	case p.task == amount:
+		how = ", Scale: []dataset.Scaling{unit}"
 	}
-	l.add("\t{Column: dataset.%s(\"label\"), Fields: []string{%q}%s},", kind, p.label.name, texts)
+	l.add("\t{Column: dataset.%s(\"label\"), Fields: []string{%q}%s},", kind, p.label.name, how)
 	l.add("}}")
+	if p.task == amount {
+		l.add("\n// unit makes labels numbers around 0, as the net predicts them; train.Unscaled makes them amounts.")
+		l.add("var unit = dataset.Scaling%s", p.label.scaled(false).scaling())
+	}
 	if p.hashes() {
 		l.add("\n// categories is how many rows the table has that texts are hashed into.")
 		l.add("const categories = %s", grouped(p.height()))
@@ -247,9 +254,9 @@ func (p *program) codes() (codes []string) {
 	return slices.Compact(codes)
 }
 
-// scaling writes the expression that scales the field's numbers to around 0.
-func (f *field) scaling() string {
-	s, log := f.scale(), ""
+// scaling writes the expression that scales numbers to around 0.
+func (s scale) scaling() string {
+	log := ""
 	if s.log {
 		log = "Log1p: true, "
 	}
@@ -374,14 +381,11 @@ func (p *program) head(l *lines) {
 		loss, metrics, output = "nn.Mean(nn.SoftmaxWithCrossEntropy(logits, label))", "nn.Accuracy(chances, label)",
 			"chances"
 	case amount:
-		mean, deviation := p.label.plain.of()
 		l.add(`	label := g.Input("label", 1)
-	// The net predicts a number around 0, which is scaled to the label's.
-	const mean, deviation = %s, %s
-	amount := nn.Scale(nn.Clip(nn.Linear(hidden, 1, nn.LinearOptions{}), -%d, %[3]d), deviation, mean).Named("amount")`,
-			short(mean, deviation), short(deviation, deviation), mostDeviations)
-		loss = "nn.Scale(nn.Mean(nn.SquareError(amount, label)), 1/(deviation*deviation), 0)"
-		metrics, output = "nn.MAE(amount, label), nn.RMSE(amount, label)", "amount"
+	predicted := nn.Clip(nn.Linear(hidden, 1, nn.LinearOptions{}), -%d, %[1]d)
+	amount, actual := train.Unscaled(predicted, unit).Named("amount"), train.Unscaled(label, unit)`, mostDeviations)
+		loss = "nn.Mean(nn.SquareError(predicted, label))"
+		metrics, output = "nn.MAE(amount, actual), nn.RMSE(amount, actual)", "amount"
 	}
 	l.add(`	return train.Job{
 		Options: o,

@@ -95,8 +95,8 @@ func TestTasks(t *testing.T) {
 	for label, want := range map[string]string{
 		"late":  "nn.BinaryCrossEntropy(chance, label)",
 		"class": "nn.SoftmaxWithCrossEntropy(logits, label)",
-		"price": "nn.SquareError(amount, label)",
-		"wide":  "nn.SquareError(amount, label)",
+		"price": "nn.SquareError(predicted, label)",
+		"wide":  "nn.SquareError(predicted, label)",
 	} {
 		data := write(t, "rows.jsonl", "", 50, func(i int, r *rand.Rand) string {
 			return fmt.Sprintf(`{"x": %v, "late": %t, "class": %d, "price": %v, "wide": %d}`, r.Float64(), i%3 == 0,
@@ -180,10 +180,10 @@ func TestRefused(t *testing.T) {
 // to each other.
 func TestNumbersOfLabels(t *testing.T) {
 	for want, label := range map[string]func(i int) any{
-		"const mean, deviation = 5.0038e+05, 2.941e+05": func(i int) any { return 1000 + 20383*i },
-		"const mean, deviation = 13.0, 2.0":             func(i int) any { return []int{10, 12, 13, 14, 16}[i%5] },
-		"const mean, deviation = 1719835.0, 144.3":      func(i int) any { return 1719590 + 10*i },
-		"const mean, deviation = 2.45e-06, 1.443e-06":   func(i int) any { return 1e-7 * float64(i) },
+		"var unit = dataset.Scaling{Mean: 5.0038e+05, Std: 2.941e+05}": func(i int) any { return 1000 + 20383*i },
+		"var unit = dataset.Scaling{Mean: 13.0, Std: 2.0}":             func(i int) any { return []int{10, 12, 13, 14, 16}[i%5] },
+		"var unit = dataset.Scaling{Mean: 1719835.0, Std: 144.3}":      func(i int) any { return 1719590 + 10*i },
+		"var unit = dataset.Scaling{Mean: 2.45e-06, Std: 1.443e-06}":   func(i int) any { return 1e-7 * float64(i) },
 	} {
 		data := write(t, "rows.csv", "\ufeffx,y\n", 50, func(i int, r *rand.Rand) string {
 			return fmt.Sprintf("%v,%v",
@@ -578,7 +578,7 @@ func TestLabelsOfTexts(t *testing.T) {
 		{[]string{"0", "1"}, `dataset.Floats("label"), Fields: []string{"y"}},`, "the chance that it is 1"},
 		{[]string{"red", "Blue", "green"}, `dataset.Ints("label"), Fields: []string{"y"}, Values: []string{"Blue", "green", "red"}}`,
 			"which of 3 texts it is, in the order of their chances Blue, green, red"},
-		{[]string{"1", "2", "3"}, `dataset.Floats("label"), Fields: []string{"y"}},`, "the number that it is"},
+		{[]string{"1", "2", "3"}, `dataset.Floats("label"), Fields: []string{"y"}, Scale: []dataset.Scaling{unit}},`, "the number that it is"},
 	} {
 		data := write(t, "rows.csv", "x,y\n", 60, func(i int, r *rand.Rand) string {
 			return fmt.Sprintf("%v,%s", r.Float64(), c.labels[i%len(c.labels)])

@@ -103,6 +103,7 @@ func Look(ctx context.Context, j Job) (*Report, error) {
 		r.fails(fmt.Sprintf("step %d fails", len(r.Losses)+1), err)
 	}
 	r.conclude(j)
+	r.unscale(j)
 	return r, context.Cause(ctx)
 }
 

@@ -64,7 +64,7 @@ func table(to io.Writer, names string, n int, row func(io.Writer, int)) {
 }
 
 func (f Feed) row(w io.Writer) {
-	kind, values, common, unseen := f.Kind, fmt.Sprint(f.Distinct), "", ""
+	kind, values, common, unseen, missing := f.Kind, fmt.Sprint(f.Distinct), "", "", ""
 	if f.Label {
 		kind = "label"
 	}
@@ -78,7 +78,6 @@ func (f Feed) row(w io.Writer) {
 		if !f.Label {
 			unseen = percent(f.Unseen)
 		}
-		missing := ""
 		if f.Missing > 0 {
 			missing = percent(f.Missing)
 		}
@@ -86,8 +85,7 @@ func (f Feed) row(w io.Writer) {
 		return
 	}
 	fmt.Fprintf(w, "%s\t%s\t%.4g\t%.4g\t%.4g\t%.4g\t%s\t%s\t%s\t\t\n", f.Name, kind, f.Mean, f.Deviation, f.Least,
-		f.Most,
-		percent(f.Missing), values, common)
+		f.Most, percent(f.Missing), values, common)
 }
 
 func (p Param) row(w io.Writer) {

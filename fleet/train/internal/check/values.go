@@ -28,12 +28,19 @@ func unscaled(x float32, s dataset.Scaling) float64 {
 	if s == (dataset.Scaling{}) {
 		return float64(x)
 	}
-	y := float64(x)*cmp.Or(s.Std, 1) + s.Mean
-	if s.Log1p {
-		y = math.Expm1(y)
-	}
-	y, _ = strconv.ParseFloat(strconv.FormatFloat(y, 'g', 6, 64), 64)
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(s.Inverse(float64(x)), 'g', 6, 64), 64)
 	return y
+}
+
+// unscale gives labels the unit that they have in the files. Logarithms stay: their deviation is not a number's.
+func (r *Report) unscale(j Job) {
+	for i := range r.Feeds {
+		f, s := &r.Feeds[i], j.scaling(r.Feeds[i].Name, 0)
+		if f.Label && f.Kind == "number" && len(j.Scales[f.Name]) == 1 && !s.Log1p {
+			f.Mean, f.Least, f.Most = s.Inverse(f.Mean), s.Inverse(f.Least), s.Inverse(f.Most)
+			f.Commonest, f.Deviation = unscaled(float32(f.Commonest), s), f.Deviation*cmp.Or(s.Std, 1)
+		}
+	}
 }
 
 // code describes a number of nines, such as -999, that rows have, before a scaling, and that lies far beyond all

@@ -127,13 +127,13 @@ func (a *Aim) Constant(sums []float64) (row []float32) {
 	return row
 }
 
-// Always describes the constant predictions: a number where there is one.
-func Always(aims []Aim, sums []float64) string {
+// Always describes the constant predictions: a number where there is one, as unscaled gives it.
+func Always(aims []Aim, sums []float64, unscaled func(float64) float64) string {
 	switch a := aims[0]; {
 	case len(aims) == 1 && a.classes() > 0:
 		return "always the shares of the classes"
 	case len(aims) == 1 && a.Size() == 2:
-		return fmt.Sprintf("always %.4f", sums[1]/sums[0])
+		return fmt.Sprintf("always %.4f", unscaled(sums[1]/sums[0]))
 	}
 	return "always the means of the labels"
 }

@@ -46,7 +46,7 @@ func TestConstants(t *testing.T) {
 		}
 		sums := make([]float64, aims[0].Size())
 		aims[0].Add(sums, c.label, c.weight)
-		if got, always := fmt.Sprint(aims[0].Constant(sums)), Always(aims, sums); got != c.want || always != c.always {
+		if got, always := fmt.Sprint(aims[0].Constant(sums)), Always(aims, sums, func(y float64) float64 { return y }); got != c.want || always != c.always {
 			t.Errorf("%s: %s, %s; want %s, %s", name, got, always, c.want, c.always)
 		}
 	}
