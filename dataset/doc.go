@@ -41,7 +41,8 @@
 // with the same seed and then take a [Dataset.Shard] divide every epoch's rows without overlap. A worker that resumes
 // continues with [Dataset.Skip], or leaves that to the training loop. [Dataset.Split], Take and Skip divide the rows
 // once: the parts have the same rows in every epoch, each in its own order. [Dataset.SplitLast] holds out the latest
-// rows by a time column, and [Dataset.SplitGroups] keeps the rows of a user together.
+// rows by a time column, and [Dataset.SplitGroups] keeps the rows of a user together, as
+// [Dataset.ShuffleGroups] does within batches.
 //
 // A job can resume in the middle of an epoch only if its data come in the same order again. That holds for every
 // [Dataset], with any operations; for streamed files, as in a [QueueDataset], if the list and the files are unchanged;

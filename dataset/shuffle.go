@@ -1,10 +1,12 @@
 package dataset
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 )
 
 // Shuffle puts the rows in a random order that is a function of seed and [Dataset.Epoch] alone. The rows must be in
@@ -17,6 +19,36 @@ func (d *Dataset) Shuffle(seed uint64) *Dataset {
 	return d.with(v.then(v.len, v.why, func(order []int, epoch int) []int {
 		permute(order, seed, epoch, 0)
 		return order
+	}))
+}
+
+// ShuffleGroups is Shuffle that keeps rows with the same value in a column, such as the documents of a query, next to
+// each other, for losses that compare them. After a [Dataset.Shard] of so many workers, times their threads, each has
+// whole groups too, but for those where two shares meet. The rows keep the order that they have at the call.
+func (d *Dataset) ShuffleGroups(column string, seed uint64, workers int) *Dataset {
+	v, memory := d.source.(*view)
+	if !memory || workers < 1 {
+		return d.fail("ShuffleGroups(%q, %d, %d): want rows in memory (Load), and 1 worker or more", column, seed,
+			workers)
+	}
+	t, err := d.Select(column).Table(context.Background())
+	if err != nil {
+		return d.failed(err)
+	}
+	v = v.at(d.epoch)
+	return d.with(v.then(v.len, v.why, func(order []int, epoch int) []int {
+		places, keys, dealt := count(len(order)), make([]uint64, len(order)), make([]int, len(order))
+		for i := range keys {
+			keys[i] = mix(Row{t, i}.hash(0) ^ mix(seed^mix(uint64(epoch))))
+		}
+		permute(places, seed, epoch, 0)
+		slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(keys[a], keys[b]) })
+		for w, next := 0, 0; w < workers; w++ {
+			for i := w; i < len(dealt); i += workers {
+				dealt[i], next = order[places[next]], next+1
+			}
+		}
+		return dealt
 	}))
 }
 

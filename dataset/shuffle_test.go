@@ -141,3 +141,52 @@ func TestErrorsPassThrough(t *testing.T) {
 		}
 	}
 }
+
+// TestShuffleGroups: rows of a group are next to each other in every share, but for a group where two shares meet; every row is there once, and
+// the order is another in each epoch and each group.
+func TestShuffleGroups(t *testing.T) {
+	const rows, groups = 200, 30
+	of := func(row int64) int64 { return row * row % groups * 1_000_003 }
+	x, pair, query, distinct := make([]int64, rows), make([]float32, 2*rows), make([]int64, rows), map[int64]bool{}
+	for i := range x {
+		x[i], pair[2*i], pair[2*i+1], query[i] = int64(i), float32(2*i), float32(3*i), of(int64(i))
+		distinct[query[i]] = true
+	}
+	d := FromColumns(IntValues("x", x), FloatValues("pair", pair, 2), IntValues("query", query))
+	for _, workers := range []int{1, 3, 7} {
+		grouped := d.ShuffleGroups("query", 5, workers)
+		var orders [][]int64
+		for epoch := range 2 {
+			var all []int64
+			blocks := 0
+			for w := range workers {
+				mine := xs(t, grouped.Epoch(epoch).Shard(w, workers), 16)
+				for i, row := range mine {
+					if i == 0 || of(row) != of(mine[i-1]) {
+						blocks++
+					}
+				}
+				all = append(all, mine...)
+			}
+			orders = append(orders, slices.Clone(all))
+			if slices.Sort(all); !slices.Equal(all, xs(t, d, rows)) {
+				t.Errorf("%d workers, epoch %d: rows are missing or twice: %v", workers, epoch, all)
+			}
+			if blocks < len(distinct) || blocks > len(distinct)+workers-1 {
+				t.Errorf("%d workers, epoch %d: %d blocks of %d groups", workers, epoch, blocks, len(distinct))
+			}
+		}
+		if slices.Equal(orders[0], orders[1]) || slices.IsSorted(orders[0]) {
+			t.Errorf("%d workers: the order is %v, then %v", workers, orders[0], orders[1])
+		}
+	}
+	for name, wrong := range map[string]*Dataset{"no worker": d.ShuffleGroups("query", 1, 0), "no column": d.ShuffleGroups("q", 1, 1),
+		"streamed": streamed(d).ShuffleGroups("query", 1, 1)} {
+		if wrong.Err() == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if got, want := xs(t, numbers(8).ShuffleGroups("x", 1, 2), 8), []int64{3, 4, 2, 1, 7, 6, 5, 0}; !slices.Equal(got, want) {
+		t.Errorf("the order of a seed is %v, want %v", got, want)
+	}
+}

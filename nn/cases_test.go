@@ -47,6 +47,7 @@ func lossAndSequenceCases(n, size int) []gradientCase {
 		}
 	}
 	hard, soft := arg{labels, []int{n, size}, 0, 2}, arg{numbers, []int{n, size}, 0.1, 0.9}
+	groups := arg{labels, []int{n, 1}, 0, float64(n+2) / 3}
 	classes := arg{labels, []int{n, 1}, 0, float64(size)}
 	return []gradientCase{
 		{"focal_loss", []arg{x(n, size).between(-6, 6), hard},
@@ -109,6 +110,10 @@ func lossAndSequenceCases(n, size int) []gradientCase {
 		{"in_batch_softmax of other items", []arg{x(n, size), x(n, size), {labels, []int{n, 1}, 0, 1}}, func(in []*Node) *Node {
 			return InBatchSoftmax(in[0], in[1], InBatchOptions{IDs: in[2]})
 		}, func(in [][]float64) []float64 { return make([]float64, n) }},
+		{"group_pairs", []arg{x(n, 1), {labels, []int{n, 1}, 0, 3}, groups}, func(in []*Node) *Node { return RankNet(in[0], in[1], in[2]) }, pairs64(0)},
+		{"group_pairs by gains", []arg{x(n, 1).between(-9, 9), {numbers, []int{n, 1}, 0, 4}, groups}, func(in []*Node) *Node {
+			return LambdaRank(in[0], in[1], in[2], size)
+		}, pairs64(size)},
 		{"embedding_sequence", []arg{{ragged, []int{n}, 0, 5}, {tableRows, []int{5, size}, -1, 1}}, two(func(ids, table *Node) *Node {
 			return apply("", embeddingSequence{padded{new(int64(3))}, 3}, ids, table)
 		}), func(in [][]float64) (y []float64) {
@@ -350,6 +355,53 @@ func weighted64(each int) func([][]float64) []float64 {
 			return []float64{0}
 		}
 		return []float64{sum / weights}
+	}
+}
+
+// pairs64 is the loss of pairs of rows of a group, by their NDCG at k if there is one. Places are those at first.
+func pairs64(k int) func([][]float64) []float64 {
+	var was []float64
+	return func(in [][]float64) []float64 {
+		if was == nil {
+			was = slices.Clone(in[0])
+		}
+		score, relevance, group, losses := in[0], in[1], in[2], make([]float64, len(in[0]))
+		discount := func(place int) float64 {
+			if place >= k {
+				return 0
+			}
+			return 1 / math.Log2(2+float64(place))
+		}
+		for i := range losses {
+			place := func(of int, above func(j int) bool) (n int) {
+				for j := range group {
+					if group[j] == group[i] && j != of && above(j) {
+						n++
+					}
+				}
+				return n
+			}
+			byScore := func(of int) int {
+				return place(of, func(j int) bool { return was[j] > was[of] || was[j] == was[of] && j < of })
+			}
+			best := 0.0
+			for a := range group {
+				if group[a] == group[i] {
+					at := place(a, func(j int) bool { return relevance[j] > relevance[a] || relevance[j] == relevance[a] && j < a })
+					best += relevance[a] * discount(at)
+				}
+			}
+			for j := range group {
+				if group[j] == group[i] && relevance[j] < relevance[i] {
+					weight := 1.0
+					if k > 0 {
+						weight = math.Abs((relevance[i]-relevance[j])*(discount(byScore(i))-discount(byScore(j)))) / best
+					}
+					losses[i] += weight * math.Log(1+math.Exp(score[j]-score[i]))
+				}
+			}
+		}
+		return losses
 	}
 }
 

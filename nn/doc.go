@@ -44,7 +44,8 @@
 //   - losses, which [Mean] reduces to the number to minimise: [LogLoss], [BinaryCrossEntropy],
 //     [BinaryCrossEntropyWithLogits], [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError],
 //     [SmoothL1], [Huber], [FocalLoss], [Hinge], [Contrastive], [BPR]; over a sample of very many classes [NCE] and
-//     [SampledSoftmax], with candidates from a [Sampler]; and of two towers [InBatchSoftmax], with [Frequencies].
+//     [SampledSoftmax], with candidates from a [Sampler]; of two towers [InBatchSoftmax], with [Frequencies]; for the
+//     order of the rows of a group [RankNet] and [LambdaRank].
 //     [WeightedMean] weighs examples, by their labels with [ClassWeights]
 //   - metrics: [AUC], [BatchAUC], [SlidingAUC], [GroupAUC], [GroupNDCG], [GroupMRR], [BucketError], [MAE], [MSE],
 //     [RMSE], [Accuracy], [TopK], [BatchAccuracy], [BatchTopK], [BinaryAccuracy], [Precision], [Recall], [F1], [PRAUC], [MacroPrecision],
@@ -166,6 +167,7 @@ package nn
 //	crossentropy.go  of classes, from probabilities or logits
 //	nce.go           losses over a sample of very many classes, and the distributions of the sample
 //	inbatch.go       of two towers, over the items of the batch, and frequencies of items
+//	rankloss.go      of the order of the rows of a group
 //
 // Metrics:
 //

@@ -45,7 +45,7 @@ func ExaminedOps() (all []Examined) {
 }
 
 func (c gradientCase) examined(name string) ExaminedCase {
-	e := ExaminedCase{Build: c.build, Twin: c.twin, TrainOnly: strings.HasPrefix(name, "batch_norm"), Mixed: strings.HasPrefix(name, "in_batch")}
+	e := ExaminedCase{Build: c.build, Twin: c.twin, TrainOnly: strings.HasPrefix(name, "batch_norm"), Mixed: strings.HasPrefix(name, "in_batch") || strings.HasPrefix(name, "group_pairs")}
 	for i, a := range c.args {
 		in := ExaminedInput{a.shape, a.lo, a.hi, false, a.kind == parameter || a.kind == tableRows,
 			func(shape []int, g *Graph, feeds map[string]*tensor.Dense, name string, v []float64) *Node {

@@ -244,9 +244,9 @@ func TestGoldenOps(t *testing.T) {
 	}
 }
 
-// ownTwins are the ops that the original computes otherwise, at random, or without a gradient: TestOpsSitTheExam holds them to their
+// ownTwins are the ops that the original computes otherwise, at random, without a gradient, or not at all: TestOpsSitTheExam holds them to their
 // formulas, TestDropout to its distribution.
-var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach", "sequence_mask", "custom"}
+var ownTwins = []string{"nce", "sampled_softmax", "dropout", "cast", "detach", "sequence_mask", "custom", "group_pairs"}
 
 // TestGoldenOpsAreAll: every op that computes with gradients has golden numbers, or a twin for the reason that ownTwins gives.
 func TestGoldenOpsAreAll(t *testing.T) {

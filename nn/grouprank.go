@@ -33,17 +33,20 @@ func (o groupRank) called() string {
 	return "group_ndcg"
 }
 
-func (o groupRank) infer(in []*Node) ([]int, error) {
+func (o groupRank) infer(in []*Node) ([]int, error) { return []int{1}, rankable(in, o.K) }
+
+// rankable returns an error for inputs that are no scores with relevances and groups.
+func rankable(in []*Node, k *int) error {
 	numbers := wantFloat(in[:1]) == nil && (isInt(in[1]) || wantFloat(in[1:2]) == nil)
-	right := numbers && isInt(in[2]) && (o.K == nil || *o.K > 0)
+	right := numbers && isInt(in[2]) && (k == nil || *k > 0)
 	for _, n := range in {
 		right = right && len(n.shape) == 2 && n.shape[0] == batch && n.shape[1] == 1
 	}
 	if !right {
-		return nil, fmt.Errorf("want a float32 score, a relevance or label, an int64 group, each of shape [N 1], "+
+		return fmt.Errorf("want a float32 score, a relevance or label, an int64 group, each of shape [N 1], "+
 			"and k above 0, got %v, %v and %v", in[0], in[1], in[2])
 	}
-	return []int{1}, nil
+	return nil
 }
 
 func (o groupRank) tally(*Node) tally { return newGroups(o.rule()) }

@@ -82,6 +82,7 @@ var recipes = map[string]recipe{
 	"sliding_auc":                      {decode[slidingAUC], 2, 2},
 	"group_auc":                        bare(groupAUC{}, 3),
 	"group_rank":                       {decode[groupRank], 3, 3},
+	"group_pairs":                      {decode[groupPairs], 3, 3},
 	"bucket_error":                     {decode[bucketError], 2, 2},
 	"mae":                              bare(meanError{"mae"}, 2),
 	"mse":                              bare(meanError{"mse"}, 2),

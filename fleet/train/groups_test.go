@@ -3,6 +3,8 @@ package train_test
 import (
 	"context"
 	"math"
+	"strings"
+	"sync"
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -11,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // inGroups are points of which each seventh is of one group, some with another label than their sign says.
@@ -65,6 +68,70 @@ func TestMetricsOfGroups(t *testing.T) {
 						t.Errorf("%+v, %s: worker %d has %v, the first %v, the model %v", c, name, w, got, first, want[i])
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestGroupsStayTogether: whatever divides the rows of a job whose loss compares those of a group, a batch of training or of test rows has whole
+// groups, but for those at its ends; the model that it leaves ranks as the rows do, and -check has nothing against groups that only test rows have.
+func TestGroupsStayTogether(t *testing.T) {
+	t.Parallel()
+	trial.Slow(t)
+	const groups, each = 24, 10
+	for _, c := range []struct {
+		servers, workers, threads int
+		mode                      string
+		sharded                   bool
+	}{{0, 1, 1, "", false}, {0, 1, 3, "", false}, {0, 3, 1, "", false}, {2, 2, 1, "sync", false}, {1, 2, 2, "async", false}, {1, 2, 1, "geo", true}} {
+		var mu sync.Mutex
+		batches, parts := map[string]int{}, map[string]int{}
+		rows := func(what string, first int64) *dataset.Dataset {
+			all := dataset.Generate(groups*each, func(i int, r dataset.Row) error {
+				r.Floats(0)[0] = float32(i * 37 % 101)
+				r.Floats(1)[0] = float32(i * 37 % 101 / 21)
+				r.Ints(2)[0] = first + int64(i%groups)
+				return nil
+			}, dataset.Floats("x"), dataset.Floats("y"), dataset.Ints("query"))
+			return all.Map(func(b dataset.Batch) error {
+				mu.Lock()
+				defer mu.Unlock()
+				of := map[int64]bool{}
+				for _, id := range b["query"].Data().([]int64) {
+					of[id] = true
+				}
+				batches[what], parts[what] = batches[what]+1, parts[what]+len(of)
+				return nil
+			})
+		}
+		make := func() train.Job {
+			g := nn.NewGraph(1)
+			score := nn.Linear(nn.Scale(g.Input("x", 1), 0.01, 0), 1, nn.LinearOptions{Init: optimizer.Constant{Value: -1}})
+			y, query := g.Input("y", 1), g.IDs("query", 1)
+			return train.Job{Options: train.Options{Mode: c.mode, Epochs: 5, Batch: 16, Threads: c.threads}, Rule: optimizer.SGD{LR: 3}, Sharded: c.sharded,
+				Loss: nn.Mean(nn.LambdaRank(score, y, query, 5)), Metrics: []*nn.Node{nn.GroupNDCG(score, y, query, 5)}, Outputs: []*nn.Node{score},
+				Data: func(context.Context) (_, _ *dataset.Dataset, err error) {
+					return rows("train", 0), rows("test", 100), nil
+				}}
+		}
+		results, _ := play(t, c.servers, c.workers, make)
+		if ndcg := results[0].Last.Values["test group_ndcg"]; ndcg < 0.999 {
+			t.Errorf("%+v: it ends with %v", c, results[0].Last.Values)
+		}
+		passes := 5
+		if c.sharded {
+			passes *= c.workers
+		}
+		for what, n := range batches {
+			if most := passes*groups + n; parts[what] > most || n < 5*4 && what == "train" {
+				t.Errorf("%+v: %d batches of %s rows have %d parts of groups, want at most %d", c, n, what, parts[what], most)
+			}
+		}
+		report, err := train.Check(t.Context(), make())
+		law.Check(t, err)
+		for _, f := range report.Findings {
+			if strings.Contains(f.What, "query") {
+				t.Errorf("-check finds %v", f)
 			}
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 )
 
 // shares are the rows that a job trains on, and this worker's share of them in an epoch.
@@ -253,6 +254,13 @@ func (s *shares) of(epoch int) (*dataset.Dataset, error) {
 		return nil, fmt.Errorf("train: the rows of day %d are not in memory", epoch+1)
 	}
 	if s.job.Rows == nil {
+		lanes := max(s.job.Threads, 1)
+		if !s.job.Sharded && s.fleet != nil {
+			lanes *= s.fleet.WorkerNum()
+		}
+		if grouped, is := s.job.together(s.train, lanes); is {
+			return grouped.Epoch(epoch), nil
+		}
 		return s.train.Shuffle(s.job.Seed).Epoch(epoch), nil
 	}
 	rows := s.job.Rows(epoch, s.train)
@@ -260,6 +268,19 @@ func (s *shares) of(epoch int) (*dataset.Dataset, error) {
 		return nil, fmt.Errorf("train: Job.Rows(%d, …) gave no rows: an epoch needs a dataset", epoch)
 	}
 	return rows, nil
+}
+
+// together are rows in memory in a random order, for so many shares, in which those of a group that the loss compares
+// are next to each other; is reports whether it compares any by a column of the rows.
+func (j *Job) together(rows *dataset.Dataset, shares int) (grouped *dataset.Dataset, is bool) {
+	_, memory := rows.Len()
+	for _, a := range verdict.Aims(j.Loss) {
+		its := func(c dataset.Column) bool { return a.Group != nil && c.Name == a.Group.Name() }
+		if memory && slices.ContainsFunc(rows.Columns(), its) {
+			return rows.ShuffleGroups(a.Group.Name(), j.Seed, shares), true
+		}
+	}
+	return nil, false
 }
 
 // own is this worker's share of rows.

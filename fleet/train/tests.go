@@ -125,6 +125,9 @@ func (t *tests) share(place, of int) *dataset.Dataset {
 	if t.job.Sharded {
 		return t.rows
 	}
+	if grouped, is := t.job.together(t.rows, of); is {
+		return grouped.Shard(place, of)
+	}
 	return t.rows.Shard(place, of)
 }
 

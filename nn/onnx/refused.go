@@ -6,8 +6,9 @@ import "slices"
 var refused = map[string][]string{
 	"what it computes is the program's, not the model's: name what it takes in Options.Outputs, and leave it to the " +
 		"caller": {"custom"},
-	"a row of it depends on the rows beside it: name what it takes in Options.Outputs": {"in_batch_softmax"},
-	"it draws candidates while training: name what it takes in Options.Outputs":        {"nce", "sampled_softmax"},
+	"a row of it depends on the rows beside it: name what it takes in Options.Outputs": {"in_batch_softmax",
+		"group_pairs"},
+	"it draws candidates while training: name what it takes in Options.Outputs": {"nce", "sampled_softmax"},
 	"it is part of a loss: name what it takes, the prediction, in Options.Outputs": {"mean", "weighted_mean",
 		"class_weights", "log_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "cross_entropy",
 		"softmax_with_cross_entropy", "square_error", "absolute_error", "smooth_l1", "focal_loss", "hinge",

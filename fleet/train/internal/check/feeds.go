@@ -247,7 +247,7 @@ func describe(rows, tested readings, g graph) (feeds []Feed) {
 		case f.ids:
 			d.Kind = "id"
 		}
-		if f.ids && !d.Label {
+		if f.ids && !d.Label && name != g.group {
 			if t := tested.feeds[name]; t != nil {
 				d.Unseen = f.unseen(t)
 			}

@@ -13,6 +13,7 @@ type graph struct {
 	raw    map[string]string   // feeds that reach a layer unscaled: its op
 	looked map[string][]string // the feeds that look up a table, by param
 	needed map[string]bool     // feeds of the outputs
+	group  string              // the feed of groups within which the loss compares rows
 	loss   string              // the op that compares
 	pred   *nn.Node            // the predictions it compares with labels; nil if not known
 }
@@ -20,8 +21,7 @@ type graph struct {
 // readGraph reads the graph of a job.
 func readGraph(j Job) graph {
 	g := graph{raw: map[string]string{}, looked: map[string][]string{},
-		needed: map[string]bool{},
-		pred:   j.Loss.Prediction()}
+		needed: map[string]bool{}, pred: j.Loss.Prediction()}
 	trained := behind(j.Loss)
 	for _, n := range j.Loss.Graph().Inputs() {
 		if _, used := trained[n]; used {
@@ -31,8 +31,7 @@ func readGraph(j Job) graph {
 	for n := range trained {
 		g.see(n)
 	}
-	slices.Sort(g.labels)
-	g.labels = slices.Compact(g.labels)
+	g.labels = slices.Compact(slices.Sorted(slices.Values(g.labels)))
 	for n := range behind(j.Outputs...) {
 		if n.Op() == "input" {
 			g.needed[n.Name()] = true
@@ -45,9 +44,11 @@ func readGraph(j Job) graph {
 func (g *graph) see(n *nn.Node) {
 	in := n.Inputs()
 	compares := len(in) > 1 && (compares[n.Op()] || slices.Contains(in, g.pred))
-	for _, of := range in {
+	for i, of := range in {
 		for _, feed := range sources(of) {
 			switch {
+			case n.Op() == "group_pairs" && i == 2: // whose rows are compared
+				g.group = feed.Name()
 			case compares:
 				g.labels, g.loss = append(g.labels, feed.Name()), n.Op()
 			case !passesOn[n.Op()] && !scales[n.Op()]:
@@ -64,17 +65,15 @@ func (g *graph) see(n *nn.Node) {
 // compares are ops that compare predictions with labels.
 var compares = map[string]bool{"binary_cross_entropy": true, "binary_cross_entropy_with_logits": true, "log_loss": true,
 	"cross_entropy": true, "softmax_with_cross_entropy": true, "square_error": true, "absolute_error": true,
-	"smooth_l1": true, "hinge": true, "focal_loss": true, "contrastive": true}
+	"smooth_l1": true, "hinge": true, "focal_loss": true, "contrastive": true, "group_pairs": true}
 
 // passesOn are ops that rearrange numbers without changing them; scales are ops after which numbers have another size.
 var (
 	passesOn = map[string]bool{"concat": true, "reshape": true, "slice": true, "transpose": true, "expand": true,
 		"gather": true, "cast": true, "dropout": true}
 	scales = map[string]bool{"batch_norm": true, "layer_norm": true, "log": true, "log1p": true, "scale": true,
-		"clip":   true,
-		"divide": true, "tanh": true, "sigmoid": true, "embedding": true, "embedding_pool": true,
-		"embedding_sequence": true,
-		"sequence_mask":      true, "weighted_mean": true, "class_weights": true}
+		"clip": true, "divide": true, "tanh": true, "sigmoid": true, "embedding": true, "embedding_pool": true,
+		"embedding_sequence": true, "sequence_mask": true, "weighted_mean": true, "class_weights": true}
 )
 
 // sources are the feeds whose numbers a node has unchanged, alone or with those of others.

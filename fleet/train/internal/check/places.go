@@ -44,7 +44,8 @@ func (j *Job) place(feed string, i int) string {
 // placed checks the places of a feed individually, for ids that are new in test rows at one place of many.
 func (r *Report) placed(j Job, f Feed) {
 	tested := r.tested.feeds[f.Name]
-	if f.Kind != "id" || f.Label || f.Unseen > strange || f.Many || r.More || tested == nil || r.found(own.do) {
+	if f.Kind != "id" || f.Label || f.Name == r.graph.group || f.Unseen > strange ||
+		f.Many || r.More || tested == nil || r.found(own.do) {
 		return
 	}
 	for i, t := range tested.spots {

@@ -14,6 +14,7 @@ import (
 type Aim struct {
 	Pred, Label *nn.Node
 	Weight      *nn.Node // of rows; nil means that all count
+	Group       *nn.Node // of rows, which the loss compares with each other; nil if it does not
 	shape       shape
 }
 
@@ -34,7 +35,7 @@ var shapes = map[string]shape{
 	"square_error": asMean, "absolute_error": asMean, "smooth_l1": asMean,
 	"binary_cross_entropy": asShare, "log_loss": asShare,
 	"binary_cross_entropy_with_logits": asOdds, "focal_loss": asOdds,
-	"cross_entropy": asClass, "softmax_with_cross_entropy": asLogs, "hinge": asSign,
+	"cross_entropy": asClass, "softmax_with_cross_entropy": asLogs, "hinge": asSign, "group_pairs": asMean,
 }
 
 // mostNumbers bounds the numbers of a prediction of which a constant is learned: checkpoints keep their sums.
@@ -47,7 +48,11 @@ func Aims(loss *nn.Node) (all []Aim) {
 		s, is := shapes[n.Op()]
 		if is && !known[in[0]] && in[0].Shape()[0] == -1 && width(in[0]) <= mostNumbers {
 			known[in[0]] = true
-			all = append(all, Aim{in[0], in[1], weight, s})
+			a := Aim{Pred: in[0], Label: in[1], Weight: weight, shape: s}
+			if n.Op() == "group_pairs" {
+				a.Group = in[2]
+			}
+			all = append(all, a)
 		}
 		return !is
 	})
