@@ -32,7 +32,7 @@
 //   - sequences: [SequencePool], over the positions that a mask has
 //   - layers: [Linear], [Conv1D], [Conv2D], [MaxPool2D], [AvgPool2D], [GlobalMaxPool2D], [GlobalAvgPool2D],
 //     [BatchNorm], [LayerNorm], [GroupNorm], [Dropout], [Attention], [TransformerEncoder], [PositionalEmbedding],
-//     [GRU], [LSTM], [DIN], [MMoE], [FM], [Cross]; [Shared] applies layers to several inputs with one set of
+//     [GRU], [LSTM], [Bidirectional], [DIN], [MMoE], [FM], [Cross]; [Shared] applies layers to several inputs with one set of
 //     parameters; [Custom] is an operation of your own
 //   - element-wise functions: [ReLU], [LeakyReLU], [PReLU], [Dice], [ELU], [GELU], [Swish], [SiLU], [Softplus], [Tanh],
 //     [Sigmoid], [Log], [Log1p], [Exp], [Sqrt], [Square], [Pow], [Abs], [Clip], [Scale]

@@ -65,7 +65,7 @@ var options = []struct {
 		layer(func(x *Node, o any) *Node {
 			return DIN(Slice(Reshape(x, 16), 1, 0, 4), Reshape(x, 4, 4), nil, o.(DINOptions))
 		})},
-	{GRUOptions{}, GRUOptions{Name: "g", Init: optimizer.Constant{Value: 0.1}, Mask: named("mask")},
+	{GRUOptions{}, GRUOptions{Name: "g", Init: optimizer.Constant{Value: 0.1}, Mask: named("mask"), Reverse: true},
 		layer(func(x *Node, options any) *Node {
 			o := options.(GRUOptions)
 			if o.Mask != nil {

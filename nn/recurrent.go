@@ -17,6 +17,8 @@ type RecurrentOptions struct {
 	Init optimizer.Initializer
 	// Mask, of shape [N L], is 0 at positions to skip: the state does not change there. nil means none.
 	Mask *Node
+	// Reverse reads from the last position to the first; where the last ones are skipped, from one that is not.
+	Reverse bool
 }
 
 // recurrent is an op whose state at one position is computed from the state at the position before. Its inputs are the
@@ -25,12 +27,21 @@ type recurrent interface {
 	op
 	// gates is the number of gates for each number of the state.
 	gates() int
+	// reversed reports whether the last position is the first to be read.
+	reversed() bool
 	// step computes gate, now and next of a position. It may store data for grad in own.
 	step(p instant)
 	// grad sets own to the gradient of h·U + c, gate to that of the input's part, up to the gradient of the state
 	// before, except the part through U, and dMemory to that of the memory before.
 	grad(p instant)
 }
+
+// direction is the order in which positions are read.
+type direction struct {
+	Reverse bool `json:"reverse,omitempty"`
+}
+
+func (d direction) reversed() bool { return d.Reverse }
 
 // instant is one position of one example.
 type instant struct {
@@ -91,13 +102,15 @@ func stateOf(unit recurrent, in []*Node) ([]int, error) {
 type scan struct {
 	c                      *cell
 	n, l, size, width      int
+	reverse                bool
 	states, memories       []float32 // [L+1 N H], including the state before the first position
 	gates, own             []float32 // [L N width]
 	carried, up, remembers []float32 // [N H] of backward: gradients of the state between positions, of the memory
 }
 
 func scanOf(unit recurrent, c *cell) scan {
-	s := scan{c: c, n: c.shape[0], l: c.shape[1], size: c.shape[2], width: unit.gates() * c.shape[2]}
+	s := scan{c: c, n: c.shape[0], l: c.shape[1], size: c.shape[2], width: unit.gates() * c.shape[2],
+		reverse: unit.reversed()}
 	block, wide := s.n*s.size, s.n*s.l*s.width
 	all := c.scratch(2*(s.l+1)*block + 2*wide + 3*block)
 	take := func(n int) (part []float32) {
@@ -110,6 +123,14 @@ func scanOf(unit recurrent, c *cell) scan {
 	return s
 }
 
+// place is the index of position t, in the order of reading, of example i.
+func (s scan) place(i, t int) int {
+	if s.reverse {
+		t = s.l - 1 - t
+	}
+	return i*s.l + t
+}
+
 // block returns position t of values with width numbers per example and position.
 func (s scan) block(x []float32, t, width int) []float32 { return x[t*s.n*width : (t+1)*s.n*width] }
 
@@ -118,16 +139,16 @@ func (s scan) at(i, t int) instant {
 	h, w := s.size, s.width
 	state := func(x []float32, t int) []float32 { return x[(t*s.n+i)*h:][:h] }
 	return instant{
-		x: s.c.in[0].value[(i*s.l+t)*w:][:w], own: s.own[(t*s.n+i)*w:][:w], gate: s.gates[(t*s.n+i)*w:][:w],
+		x: s.c.in[0].value[s.place(i, t)*w:][:w], own: s.own[(t*s.n+i)*w:][:w], gate: s.gates[(t*s.n+i)*w:][:w],
 		old: state(s.states, t), now: state(s.states, t+1), memory: state(s.memories, t), next: state(s.memories, t+1),
 		down: state(s.carried, 0), up: state(s.up, 0), dMemory: state(s.remembers, 0),
 	}
 }
 
 // skips reports whether example i has nothing at position t.
-func (s scan) skips(i, t int) bool { return len(s.c.in) > 3 && s.c.in[3].value[i*s.l+t] == 0 }
+func (s scan) skips(i, t int) bool { return len(s.c.in) > 3 && s.c.in[3].value[s.place(i, t)] == 0 }
 
-// forward computes the positions from the first to the last.
+// forward computes the positions in the order of reading.
 func (s scan) forward(unit recurrent) {
 	clear(s.block(s.states, 0, s.size))
 	clear(s.block(s.memories, 0, s.size))
@@ -143,12 +164,12 @@ func (s scan) forward(unit recurrent) {
 			} else {
 				unit.step(p)
 			}
-			copy(s.c.value[(i*s.l+t)*s.size:], p.now)
+			copy(s.c.value[s.place(i, t)*s.size:], p.now)
 		}
 	}
 }
 
-// backward computes the positions from the last to the first.
+// backward computes the positions from the last that was read to the first.
 func (s scan) backward(unit recurrent) {
 	x, w, b := s.c.in[0], s.c.in[1], s.c.in[2]
 	var dx []float32
@@ -160,7 +181,7 @@ func (s scan) backward(unit recurrent) {
 	for t := s.l - 1; t >= 0; t-- {
 		for i := range s.n {
 			p := s.at(i, t)
-			addTo(p.down, s.c.grad[(i*s.l+t)*s.size:][:s.size])
+			addTo(p.down, s.c.grad[s.place(i, t)*s.size:][:s.size])
 			if s.skips(i, t) {
 				copy(p.up, p.down)
 				clear(p.own)
@@ -168,7 +189,7 @@ func (s scan) backward(unit recurrent) {
 			}
 			unit.grad(p)
 			if dx != nil {
-				addTo(dx[(i*s.l+t)*s.width:][:s.width], p.gate)
+				addTo(dx[s.place(i, t)*s.width:][:s.width], p.gate)
 			}
 		}
 		copy(s.carried, s.up)
@@ -193,9 +214,9 @@ type GRUOptions = RecurrentOptions
 //
 // The result y is the state after each position, of shape [N L size]; Slice(y, 1, L-1, L) is the last state. W of shape
 // [D 3·size] and U of shape [size 3·size] have the columns of r, z and n, in this order.
-func GRU(x *Node, size int, o GRUOptions) *Node { return o.recur(gru{}, x, size) }
+func GRU(x *Node, size int, o GRUOptions) *Node { return o.recur(gru{direction{o.Reverse}}, x, size) }
 
-type gru struct{}
+type gru struct{ direction }
 
 func (gru) kind() string                      { return "gru" }
 func (gru) passes(input int) bool             { return input < 3 }
@@ -240,9 +261,11 @@ func (gru) grad(p instant) {
 //
 // The result is the state after each position, of shape [N L size]. W of shape [D 4·size] and U of shape [size 4·size]
 // have the columns of i, f, g and o, in this order, as in PyTorch and Keras.
-func LSTM(x *Node, size int, o RecurrentOptions) *Node { return o.recur(lstm{}, x, size) }
+func LSTM(x *Node, size int, o RecurrentOptions) *Node {
+	return o.recur(lstm{direction{o.Reverse}}, x, size)
+}
 
-type lstm struct{}
+type lstm struct{ direction }
 
 func (lstm) kind() string                      { return "lstm" }
 func (lstm) passes(input int) bool             { return input < 3 }
@@ -279,4 +302,17 @@ func (lstm) grad(p instant) {
 	}
 	clear(p.up)
 	copy(p.gate, p.own)
+}
+
+// Bidirectional is layer, [GRU] or [LSTM], over x twice, by params of their own: forwards and, with Reverse, backwards,
+// beside each other, of shape [N L 2·size]. So each position knows all others. Name.reverse names the second. What has
+// read everything is the first half of the last position, and the second half of the first.
+func Bidirectional(layer func(x *Node, size int, o RecurrentOptions) *Node, x *Node, size int,
+	o RecurrentOptions) *Node {
+	o.Reverse = false
+	forwards := layer(x, size, o)
+	if o.Reverse = true; o.Name != "" {
+		o.Name += ".reverse"
+	}
+	return Concat(forwards, layer(x, size, o))
 }

@@ -13,8 +13,9 @@ func TestLayersAreOfTheirRow(t *testing.T) {
 			return TransformerEncoder(PositionalEmbedding(x, ParameterOptions{}),
 				TransformerOptions{Attention: AttentionOptions{Heads: 3, Mask: mask, Causal: true, Dropout: 0.5}})
 		},
-		"gru": func(x, _, mask *Node) *Node { return GRU(x, 5, GRUOptions{Mask: mask}) },
-		"din": func(x, query, mask *Node) *Node { return DIN(query, x, mask, DINOptions{}) },
+		"gru":           func(x, _, mask *Node) *Node { return GRU(x, 5, GRUOptions{Mask: mask}) },
+		"bidirectional": func(x, _, mask *Node) *Node { return Bidirectional(LSTM, x, 3, RecurrentOptions{Mask: mask}) },
+		"din":           func(x, query, mask *Node) *Node { return DIN(query, x, mask, DINOptions{}) },
 		"mmoe": func(_, query, _ *Node) *Node {
 			return Concat(MMoE(query, MMoEOptions{Experts: 3, Tasks: 2, Hidden: []int{5, 4}})...)
 		},

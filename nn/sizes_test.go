@@ -519,6 +519,12 @@ var matrixCases = []sizedCase{
 	{"lstm without a mask", func(n int, draw func() int) gradientCase {
 		return recurrentCase(lstm{}, n, draw(), draw(), false, lstm64)
 	}},
+	{"gru reversed", func(n int, draw func() int) gradientCase {
+		return recurrentCase(gru{direction{true}}, n, draw(), draw(), true, gru64)
+	}},
+	{"lstm reversed", func(n int, draw func() int) gradientCase {
+		return recurrentCase(lstm{direction{true}}, n, draw(), draw(), true, lstm64)
+	}},
 	{"fm", func(n int, draw func() int) gradientCase {
 		f, d := draw(), draw()
 		return gradientCase{"fm", []arg{x(n, f, d)}, one(FM), rowwise(f*d, func(row []float64) []float64 {
@@ -574,7 +580,11 @@ func recurrentCase(unit recurrent, n, l, h int, masked bool, twin func(own, x, s
 		var y []float64
 		for i := range n {
 			state, memory := make([]float64, h), make([]float64, h)
+			y = append(y, make([]float64, l*h)...)
 			for t := range l {
+				if unit.reversed() {
+					t = l - 1 - t
+				}
 				if len(in) < 4 || in[3][i*l+t] != 0 {
 					own := matmul64(state, in[1], h, width)
 					for j := range own {
@@ -582,7 +592,7 @@ func recurrentCase(unit recurrent, n, l, h int, masked bool, twin func(own, x, s
 					}
 					twin(own, in[0][(i*l+t)*width:], state, memory)
 				}
-				y = append(y, state...)
+				copy(y[(i*l+t)*h:], state)
 			}
 		}
 		return y

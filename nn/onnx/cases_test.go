@@ -137,6 +137,10 @@ func cases() []opCase {
 
 		of("gru", func(x *nn.Node) *nn.Node { return nn.GRU(x, 4, nn.GRUOptions{}) }, 5, 3),
 		two("gru with a mask", func(x, mask *nn.Node) *nn.Node { return nn.GRU(x, 4, nn.GRUOptions{Mask: nn.ReLU(mask)}) }, []int{5, 3}, []int{5}),
+		two("bidirectional gru", func(x, mask *nn.Node) *nn.Node {
+			return nn.Bidirectional(nn.GRU, x, 4, nn.GRUOptions{Mask: nn.ReLU(mask)})
+		}, []int{5, 3}, []int{5}),
+		of("bidirectional lstm", func(x *nn.Node) *nn.Node { return nn.Bidirectional(nn.LSTM, x, 4, nn.RecurrentOptions{}) }, 5, 3),
 		of("lstm", func(x *nn.Node) *nn.Node { return nn.LSTM(x, 4, nn.RecurrentOptions{}) }, 5, 3),
 		two("lstm with a mask", func(x, mask *nn.Node) *nn.Node { return nn.LSTM(x, 4, nn.RecurrentOptions{Mask: nn.ReLU(mask)}) }, []int{5, 3}, []int{5}),
 		two("transformer", func(x, mask *nn.Node) *nn.Node {

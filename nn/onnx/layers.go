@@ -103,8 +103,11 @@ func layerNorm(b *builder, n node, a struct {
 	return y
 }
 
-func gru(b *builder, n node) value {
-	return b.scan(n, 1, func(x []value, own []value, old []value) []value {
+// recurrentAttrs are the attributes of gru and lstm.
+type recurrentAttrs struct{ Reverse bool }
+
+func gru(b *builder, n node, a recurrentAttrs) value {
+	return b.scan(n, a, 1, func(x []value, own []value, old []value) []value {
 		r := b.op("Sigmoid", b.op("Add", x[0], own[0]))
 		z := b.op("Sigmoid", b.op("Add", x[1], own[1]))
 		h := b.op("Tanh", b.op("Add", x[2], b.op("Mul", r, own[2])))
@@ -112,8 +115,8 @@ func gru(b *builder, n node) value {
 	}, 3)
 }
 
-func lstm(b *builder, n node) value {
-	return b.scan(n, 2, func(x []value, own []value, old []value) []value {
+func lstm(b *builder, n node, a recurrentAttrs) value {
+	return b.scan(n, a, 2, func(x []value, own []value, old []value) []value {
 		gate := func(i int, f string) value { return b.op(f, b.op("Add", x[i], own[i])) }
 		in, forget, new, out := gate(0, "Sigmoid"), gate(1, "Sigmoid"), gate(2, "Tanh"), gate(3, "Sigmoid")
 		memory := b.op("Add", b.op("Mul", forget, old[1]), b.op("Mul", in, new))
@@ -124,7 +127,7 @@ func lstm(b *builder, n node) value {
 // scan iterates over the positions of gates [N L gates·size] with states states, the first of which is the output at
 // each position. step computes the states after a position from the gates' parts of input and state, and the states
 // before. If a mask is 0, states do not change.
-func (b *builder) scan(n node, states int, step func(x, own, old []value) []value, gates int) value {
+func (b *builder) scan(n node, a recurrentAttrs, states int, step func(x, own, old []value) []value, gates int) value {
 	size := n.shape[2]
 	cut := func(v value) []value {
 		sizes := b.ints(slices.Repeat([]int64{int64(size)}, gates)...)
@@ -162,5 +165,8 @@ func (b *builder) scan(n node, states int, step func(x, own, old []value) []valu
 	}
 	parts = append(parts, attr("num_scan_inputs", len(along)), attr("scan_input_axes", along),
 		attr("scan_output_axes", []int64{1}), attr("body", body))
+	if a.Reverse {
+		parts = append(parts, attr("scan_input_directions", along), attr("scan_output_directions", []int64{1}))
+	}
 	return b.several("Scan", states+1, parts...)[states]
 }

@@ -106,8 +106,8 @@ var exported = map[string]recipe{
 	"embedding_sequence": with(embeddingSequence),
 	"sequence_mask":      with(sequenceMask),
 	"sequence_pool":      with(sequencePool),
-	"gru":                formula(gru),
-	"lstm":               formula(lstm),
+	"gru":                with(gru),
+	"lstm":               with(lstm),
 }
 
 // with is a recipe of an op with attributes. Attributes without a field in T are an error, so that none is ignored.
