@@ -378,8 +378,8 @@ func (p *program) head(l *lines) {
 		l.add(`	label := g.IDs("label", 1)
 	logits := nn.Linear(hidden, %d, nn.LinearOptions{})
 	chances := nn.Softmax(logits).Named("chances")`, p.classes)
-		loss, metrics, output = "nn.Mean(nn.SoftmaxWithCrossEntropy(logits, label))", "nn.Accuracy(chances, label)",
-			"chances"
+		loss = "nn.Mean(nn.SoftmaxWithCrossEntropyOf(logits, label, nn.CrossEntropyOptions{Smoothing: 0.05}))"
+		metrics, output = "nn.Accuracy(chances, label)", "chances"
 	case amount:
 		l.add(`	label := g.Input("label", 1)
 	predicted := nn.Clip(nn.Linear(hidden, 1, nn.LinearOptions{}), -%d, %[1]d)

@@ -94,7 +94,7 @@ func TestWrite(t *testing.T) {
 func TestTasks(t *testing.T) {
 	for label, want := range map[string]string{
 		"late":  "nn.BinaryCrossEntropy(chance, label)",
-		"class": "nn.SoftmaxWithCrossEntropy(logits, label)",
+		"class": "nn.SoftmaxWithCrossEntropyOf(logits, label, nn.CrossEntropyOptions{Smoothing: 0.05})",
 		"price": "nn.SquareError(predicted, label)",
 		"wide":  "nn.SquareError(predicted, label)",
 	} {
