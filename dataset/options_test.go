@@ -367,6 +367,7 @@ var methodCases = map[string]func(d *Dataset) *Dataset{
 	"Shard":         func(d *Dataset) *Dataset { return d.Shard(0, 2) },
 	"ShardRows":     func(d *Dataset) *Dataset { return d.ShardRows(0, 2) },
 	"Shuffle":       func(d *Dataset) *Dataset { return d.Shuffle(1) },
+	"ShuffleGroups": func(d *Dataset) *Dataset { return d.ShuffleGroups("x", 1, 2) },
 	"ShuffleWindow": func(d *Dataset) *Dataset { return d.ShuffleWindow(5, 1) },
 	"Skip":          func(d *Dataset) *Dataset { return d.Skip(1) },
 	"Split":         func(d *Dataset) *Dataset { first, _ := d.Split(0.5, 1); return first },
@@ -382,7 +383,8 @@ func TestEveryMethodActs(t *testing.T) {
 	arguments := map[string]*Dataset{
 		"RandomShard": d.RandomShard(2, 0, 2), "RandomShard ": d.RandomShard(1, 1, 2), "RandomShard  ": d.RandomShard(1, 0, 3),
 		"Shard": d.Shard(1, 2), "Shard ": d.Shard(0, 3), "ShardRows": d.ShardRows(1, 2), "ShardRows ": d.ShardRows(0, 3),
-		"Shuffle": d.Shuffle(2), "ShuffleWindow": d.ShuffleWindow(4, 1), "ShuffleWindow ": d.ShuffleWindow(5, 2),
+		"Shuffle": d.Shuffle(2), "ShuffleGroups": d.ShuffleGroups("x", 2, 2), "ShuffleGroups ": d.ShuffleGroups("x", 1, 3),
+		"ShuffleGroups  ": d.ShuffleGroups("pair", 1, 2), "ShuffleWindow": d.ShuffleWindow(4, 1), "ShuffleWindow ": d.ShuffleWindow(5, 2),
 		"Rename": d.Rename("x", "z"), "Rename ": d.Rename("pair", "y"), "Select": d.Select("x"), "MapRows": d.MapRows(func(Row, Row) error { return nil }, Ints("nought")),
 		"Skip": d.Skip(2), "Take": d.Take(2), "Epoch": d.Shuffle(1).Epoch(2),
 	}
