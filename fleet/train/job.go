@@ -39,8 +39,9 @@ type Job struct {
 	// rows in memory differ are refused when the job begins.
 	Sharded bool
 	// Rows returns the rows of an epoch, from 0, given the training rows of Data; nil means
-	// train.Shuffle(Seed).Epoch(epoch), which needs them in memory. The order must be the same whenever the epoch is
-	// repeated, so that a restarted job can resume.
+	// train.Shuffle(Seed).Epoch(epoch), which needs them in memory, or ShuffleGroups by the column of groups within
+	// which the loss compares rows, as nn.RankNet does. The order must be the same whenever the epoch is repeated, so
+	// that a restarted job can resume.
 	Rows func(epoch int, train *dataset.Dataset) *dataset.Dataset
 
 	// Days are rows that come by the day, in place of Data.

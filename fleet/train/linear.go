@@ -43,9 +43,13 @@ func (r *Run) trainLinear(ctx context.Context) (best map[string]float64, err err
 		return nil, err
 	}
 	nodes, names, fit := l.nodes(), l.names()[1:], l.job.fitting(rows, 1)
+	order := r.shares.train.Shuffle(r.Job.Seed)
+	if grouped, is := l.job.together(r.shares.train, 1); is {
+		order = grouped
+	}
 	exe, tested := nn.NewExecutor(l.job.Loss.Graph()), nn.NewExecutor(l.job.Loss.Graph())
 	for epoch, worse := 0, 0; epoch < fit.Epochs && worse <= fit.Patience; epoch++ {
-		batches := r.shares.train.Shuffle(r.Job.Seed).Epoch(epoch).BatchesContext(ctx, fit.Batch)
+		batches := order.Epoch(epoch).BatchesContext(ctx, fit.Batch)
 		if _, err := exe.TrainFrom(ctx, batches, nn.TrainOptions{}); err != nil {
 			return nil, err
 		}
