@@ -10,16 +10,16 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 
-// TestSavesTakeLittleRoom saves tables of a million rows, of every way to keep what is known of a row: all that is allocated
-// meanwhile is less than 15 parts in 100 of the table's own memory, so that a process that was sized for its table lives through
-// its checkpoints. Ids that wait for a row are a part of it.
+// TestSavesTakeLittleRoom saves tables of 262,144 rows, of every way to keep what is known of a row: all that is allocated
+// meanwhile, beside buffers, is less than 12 parts in 100 of the table's own memory, so that a process that was sized for its
+// table lives through its checkpoints. Ids that wait for a row are a part of it.
 //
 // Promise: [G6] a checkpoint of a table is written in 15 parts in 100 of the memory that the table takes, ids that
 // wait aside
 // Also: TestLaterIsPut (internal/safetensors)
 func TestSavesTakeLittleRoom(t *testing.T) {
 	law.Long(t)
-	const dim, most = 9, 1 << 20
+	const dim, most, buffers = 9, 1 << 18, 5 << 18 // of a save, whatever a table's size
 	rated := optimizer.Entry{ShowClick: optimizer.ShowClick{Threshold: 0.1}}
 	type saved struct {
 		rule  optimizer.Rule
@@ -29,9 +29,9 @@ func TestSavesTakeLittleRoom(t *testing.T) {
 		part  float64
 	}
 	for name, c := range law.SomeOf(t, map[string]saved{
-		"SGD":                 {rule: optimizer.SGD{LR: 1}, how: []string{"image", "tracked, whole", "tracked, based"}, part: 0.15},
-		"rated":               {rule: optimizer.SparseAdagrad{}, entry: rated, how: []string{"image"}, part: 0.15},
-		"rated, Adam":         {rule: optimizer.Adam{}, entry: rated, how: []string{"tracked, whole"}, part: 0.15},
+		"SGD":                 {rule: optimizer.SGD{LR: 1}, how: []string{"image", "tracked, whole", "tracked, based"}, part: 0.12},
+		"rated":               {rule: optimizer.SparseAdagrad{}, entry: rated, how: []string{"image"}, part: 0.12},
+		"rated, Adam":         {rule: optimizer.Adam{}, entry: rated, how: []string{"tracked, whole"}, part: 0.12},
 		"counted, half waits": {optimizer.SGD{}, optimizer.Entry{CountFilter: 2}, 2, []string{"image", "tracked, whole"}, 0.2}, // of ids at 24 bytes
 	}) {
 		t.Run(name, func(t *testing.T) {
@@ -70,8 +70,8 @@ func TestSavesTakeLittleRoom(t *testing.T) {
 				})
 				image.Close()
 				debug.SetGCPercent(percent)
-				part := float64(took) / float64(size)
-				t.Logf("%s: a table of %d MB, %.3f of it to save it", how, size>>20, part)
+				part := max(0, float64(took)-buffers) / float64(size)
+				t.Logf("%s: a table of %d MB, %.3f of it to save it, beside buffers", how, size>>20, part)
 				if part > c.part {
 					t.Errorf("%s: %.3f of a table is allocated to save it, want %v at most", how, part, c.part)
 				}
