@@ -254,10 +254,12 @@ func (s *Series) sweep(over bool) {
 	s.mu.Unlock()
 	for n := range own {
 		dir := files.Join(s.Dir, name(n))
-		if _, err := Read(dir); !errors.Is(err, ErrNone) {
+		if hasCheckpoint(dir) { // which is cheaper to see than to read
 			continue
 		}
-		s.drop(n)
+		if _, err := Read(dir); errors.Is(err, ErrNone) {
+			s.drop(n)
+		}
 	}
 }
 
