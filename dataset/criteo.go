@@ -6,7 +6,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // Criteo is the raw form of the Criteo display advertising data: label, 13 counts (I1–I13), 26 tokens (C1–C26), tab
@@ -66,14 +66,14 @@ func (c Criteo) NewParser() (Parser, error) {
 		c.Height = criteoHeight
 	}
 	for i := range p.hash {
-		p.hash[i] = categories.NewHasher(strconv.Itoa(i), c.Height)
+		p.hash[i] = tokens.NewHasher(strconv.Itoa(i), c.Height)
 	}
 	return p, nil
 }
 
 type criteoParser struct {
 	log  bool
-	hash [criteoTokens]categories.Hasher
+	hash [criteoTokens]tokens.Hasher
 }
 
 func (p *criteoParser) ParseLine(line []byte, row Row) error {

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gofleet/gofleet/internal/written"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // CSV is text with fields separated by commas or another separator, one row per line. A field may be quoted; quotes
@@ -48,7 +48,7 @@ type CSV struct {
 const NoQuote byte = '\n'
 
 // UsualNAs are the texts that mean a missing value to pandas' read_csv.
-func UsualNAs() []string { return slices.Clone(written.NAs) }
+func UsualNAs() []string { return slices.Clone(tokens.NAs) }
 
 // CSVColumn is a column and the fields that it is read from.
 type CSVColumn struct {

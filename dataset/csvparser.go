@@ -9,9 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/categories"
-	"github.com/gofleet/gofleet/internal/derived"
-	"github.com/gofleet/gofleet/internal/written"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // NewParser returns a parser for one file. If Fields is nil, it reads them from the first line.
@@ -33,8 +31,8 @@ type csvParser struct {
 	missing texts
 	fields  int // of a line
 	uses    []fieldUse
-	made    *derived.Maker // makes the derived fields; nil for none
-	sources []int          // fields of the line from which they are made
+	made    *tokens.Maker // makes the derived fields; nil for none
+	sources []int         // fields of the line from which they are made
 }
 
 // fieldUse is the use of a field.
@@ -45,8 +43,8 @@ type fieldUse struct {
 	column  int
 	at      int
 	kind    kind
-	hash    categories.Hasher // height 0: a number
-	numbers bool              // hash numbers by their value
+	hash    tokens.Hasher // height 0: a number
+	numbers bool          // hash numbers by their value
 	digits  []byte
 	scale   []Scaling
 	filler  filler // the number for missing values; without it they are an error
@@ -62,7 +60,7 @@ func (c CSVColumn) use(name string, from, column, at int) fieldUse {
 	use.filler, _ = c.filler()
 	use.numbers, use.separator, use.values = c.HashNumbers, []byte(c.Separator), c.Values
 	if c.Hash > 0 {
-		use.hash = categories.NewHasher(name, c.Hash)
+		use.hash = tokens.NewHasher(name, c.Hash)
 	}
 	return use
 }
@@ -175,7 +173,7 @@ func (p *csvParser) ParseLine(line []byte, row Row) error {
 }
 
 // setDerived sets the value of a derived field.
-func (u *fieldUse) setDerived(row Row, made *derived.Maker) error {
+func (u *fieldUse) setDerived(row Row, made *tokens.Maker) error {
 	text, missing := made.Text(u.from)
 	return u.setAt(row, u.at, text, missing)
 }
@@ -209,7 +207,7 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 			text = nil
 		}
 		if u.numbers {
-			u.digits = categories.AppendNumber(u.digits[:0], text)
+			u.digits = tokens.AppendNumber(u.digits[:0], text)
 			text = u.digits
 		}
 		u.setID(row, at, u.hash.ID(text))
@@ -253,7 +251,7 @@ func (u *fieldUse) setAt(row Row, at int, text []byte, missing bool) error {
 		case slices.Contains(UsualNAs(), string(text)):
 			want += ", or, to take it for a missing one, NAs such as UsualNAs and a Missing"
 		default:
-			return advised(badField(u.name, want, text), written.Advice(string(text)))
+			return advised(badField(u.name, want, text), tokens.Advice(string(text)))
 		}
 		return badField(u.name, want, text)
 	}

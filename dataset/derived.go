@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // Derived is a field computed from others. Columns, and later derived fields, use it like a field of the file; it hides
@@ -41,7 +41,7 @@ type Derived struct {
 }
 
 // TimePart is the part of a time that a [Derived] field has.
-type TimePart = derived.Part
+type TimePart = tokens.Part
 
 // The parts of a time.
 const (
@@ -55,17 +55,17 @@ const (
 	Seconds TimePart = "seconds" // since 1970, to order rows by: LastBy of train.Files, [Dataset.SplitLast]
 )
 
-// derivedFields converts the fields for package derived.
-func derivedFields(all []Derived) []derived.Field {
-	fields := make([]derived.Field, len(all))
+// derivedFields converts the fields for package tokens.
+func derivedFields(all []Derived) []tokens.Derived {
+	fields := make([]tokens.Derived, len(all))
 	for i, d := range all {
-		fields[i] = derived.Field(d)
+		fields[i] = tokens.Derived(d)
 	}
 	return fields
 }
 
 // newMaker returns a maker of the derived fields that the schema names, nil if it names none.
-func newMaker(all []Derived, schema []CSVColumn) *derived.Maker {
+func newMaker(all []Derived, schema []CSVColumn) *tokens.Maker {
 	if len(all) == 0 {
 		return nil
 	}
@@ -73,12 +73,12 @@ func newMaker(all []Derived, schema []CSVColumn) *derived.Maker {
 	for _, c := range schema {
 		asked = append(asked, c.fields()...)
 	}
-	return derived.NewMaker(derivedFields(all), asked)
+	return tokens.NewMaker(derivedFields(all), asked)
 }
 
 // checkDerived returns an error for fields that can't be computed, and columns that can't have their values.
 func checkDerived(all []Derived, schema []CSVColumn) error {
-	if err := derived.Check(derivedFields(all)); err != nil {
+	if err := tokens.CheckDerived(derivedFields(all)); err != nil {
 		return fmt.Errorf("%w Derived: %w", ErrOption, err)
 	}
 	for _, c := range schema {
@@ -105,7 +105,7 @@ func checkDerived(all []Derived, schema []CSVColumn) error {
 }
 
 // sourcesOf returns the names of the files' fields from which derived fields are computed.
-func sourcesOf(m *derived.Maker) (names []string) {
+func sourcesOf(m *tokens.Maker) (names []string) {
 	if m != nil {
 		for _, s := range m.Sources {
 			names = append(names, s.Name)
@@ -115,7 +115,7 @@ func sourcesOf(m *derived.Maker) (names []string) {
 }
 
 // makeFields computes the derived fields, if any, of a row whose sources are set.
-func makeFields(m *derived.Maker) error {
+func makeFields(m *tokens.Maker) error {
 	if m == nil {
 		return nil
 	}

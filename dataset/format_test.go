@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/gofleet/gofleet/internal/categories"
 	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // readAll is all rows of a text, each column as "name=values", joined by blanks; and the first error.
@@ -104,7 +104,7 @@ func TestHashesInParts(t *testing.T) {
 		if n >= 1000 {
 			height = 1 + random.Int64N(1<<32)
 		}
-		h := categories.NewHasher("field", height)
+		h := tokens.NewHasher("field", height)
 		if got, want := h.ID(token), HashID("field", string(token), height); got != want {
 			t.Fatalf("%q below %d is %d, want %d", token, height, got, want)
 		}

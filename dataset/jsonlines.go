@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/gofleet/gofleet/internal/derived"
 	"github.com/gofleet/gofleet/internal/jsonobject"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // JSONLines is text with a JSON object on each line, one row per line.
@@ -91,9 +91,9 @@ type jsonParser struct {
 	object  *jsonobject.Reader
 	names   []string // of the fields, by number
 	uses    []jsonUse
-	text    []byte         // of escaped texts
-	made    *derived.Maker // makes the derived fields; nil for none
-	sources []int          // values of the object from which they are made
+	text    []byte        // of escaped texts
+	made    *tokens.Maker // makes the derived fields; nil for none
+	sources []int         // values of the object from which they are made
 }
 
 // jsonUse is the use of a field; the field is the object's value of the same number.

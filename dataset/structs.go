@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // FromStructs makes a dataset of structs, which are copied. A field with a tag is a feed, or a part of one:
@@ -158,10 +158,10 @@ type structField struct {
 	field  string // its name in files
 	index  []int  // of the field, as in package reflect
 	column int
-	at     int               // its first value in the row
-	size   int               // number of its values; 0 means any number
-	kind   kind              // of the column
-	hash   categories.Hasher // height 0: a number
+	at     int           // its first value in the row
+	size   int           // number of its values; 0 means any number
+	kind   kind          // of the column
+	hash   tokens.Hasher // height 0: a number
 }
 
 // layoutOf reads the tags of a struct.
@@ -249,7 +249,7 @@ func (o tagOptions) field(of reflect.StructField) (structField, Column, error) {
 	c.Type = k.dtype()
 	f := structField{name: of.Name, field: o.hashed, index: of.Index, size: c.Width(), kind: k}
 	if o.hash > 0 {
-		f.hash = categories.NewHasher(o.hashed, o.hash)
+		f.hash = tokens.NewHasher(o.hashed, o.hash)
 	}
 	return f, c, c.check()
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
-	"github.com/gofleet/gofleet/internal/categories"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // category returns the id of the value that was taken last. An entry of a dictionary is hashed once.
@@ -28,14 +28,14 @@ func (u *use) token(v *parquet.Value) []byte {
 	switch kind := v.Kind(); {
 	case v.IsNull():
 	case u.of == text && u.numbers:
-		u.digits = categories.AppendNumber(u.digits, v.ByteArray())
+		u.digits = tokens.AppendNumber(u.digits, v.ByteArray())
 	case u.of == text:
 		return v.ByteArray()
 	case u.of == uuid:
 		b := v.ByteArray()
 		u.digits = fmt.Appendf(u.digits, "%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 	case u.of == decimal && u.numbers:
-		u.digits = categories.AppendNumber(u.digits, u.appendDecimal(u.digits, v))
+		u.digits = tokens.AppendNumber(u.digits, u.appendDecimal(u.digits, v))
 	case u.of == decimal:
 		u.digits = u.appendDecimal(u.digits, v)
 	case u.of == half:
@@ -60,5 +60,5 @@ func (u *use) token(v *parquet.Value) []byte {
 
 // appendFloat appends a floating point number of so many bits as HashNumbers writes it.
 func appendFloat(b []byte, x float64, bits int) []byte {
-	return categories.AppendNumber(b, strconv.AppendFloat(b, x, 'g', -1, bits))
+	return tokens.AppendNumber(b, strconv.AppendFloat(b, x, 'g', -1, bits))
 }

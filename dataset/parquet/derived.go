@@ -9,27 +9,26 @@ import (
 	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/internal/categories"
-	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // derivation computes the derived fields of rows, and the columns that name them.
 type derivation struct {
-	maker   *derived.Maker // nil if there are no derived fields
-	columns []use          // leaf is the number of the derived field
+	maker   *tokens.Maker // nil if there are no derived fields
+	columns []use         // leaf is the number of the derived field
 }
 
 // newMaker returns a maker of the derived fields that the schema names, nil if it names none.
-func (f *Files) newMaker() *derived.Maker {
-	fields := make([]derived.Field, len(f.Derived))
+func (f *Files) newMaker() *tokens.Maker {
+	fields := make([]tokens.Derived, len(f.Derived))
 	for i, d := range f.Derived {
-		fields[i] = derived.Field(d)
+		fields[i] = tokens.Derived(d)
 	}
 	var asked []string
 	for _, c := range f.Schema {
 		asked = append(asked, fieldsOf(c)...)
 	}
-	return derived.NewMaker(fields, asked)
+	return tokens.NewMaker(fields, asked)
 }
 
 // derivation returns one for a goroutine; the uses of the files must have been checked.
@@ -70,7 +69,7 @@ func (u *use) made(text []byte, missing bool) (number, error) {
 	switch {
 	case u.hash.Height > 0:
 		if u.numbers {
-			u.digits = categories.AppendNumber(u.digits[:0], text)
+			u.digits = tokens.AppendNumber(u.digits[:0], text)
 			text = u.digits
 		}
 		id := u.hash.ID(text)
@@ -99,7 +98,7 @@ func (u *use) read() error {
 	case v.IsNull():
 		u.text = nil
 	case u.unit > 0:
-		u.text = derived.AppendTime(u.text[:0], u.instant(v), u.source.Layout)
+		u.text = tokens.AppendTime(u.text[:0], u.instant(v), u.source.Layout)
 	default:
 		u.text = append(u.text[:0], u.token(v)...)
 	}

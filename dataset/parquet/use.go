@@ -15,8 +15,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/internal/categories"
-	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // use is the use of a column of files.
@@ -32,15 +31,15 @@ type use struct {
 	place    int
 	size     int // number of values in a row; 0 means any number
 	kind     tensor.Dtype
-	hash     categories.Hasher // Height 0: a number
-	numbers  bool              // hash numbers by their value
-	digits   []byte            // of a hashed number
+	hash     tokens.Hasher // Height 0: a number
+	numbers  bool          // hash numbers by their value
+	digits   []byte        // of a hashed number
 	scale    []dataset.Scaling
 	filler   number // for null
 	fills    bool
-	source   *derived.Source // of derived fields, with number place: no column of the rows has it
-	unit     time.Duration   // of the column's times or dates; 0 for other columns
-	text     []byte          // of a source; empty if it is missing
+	source   *tokens.Source // of derived fields, with number place: no column of the rows has it
+	unit     time.Duration  // of the column's times or dates; 0 for other columns
+	text     []byte         // of a source; empty if it is missing
 
 	separator []byte   // between the values of a text; empty if it is one value
 	texts     []string // permitted texts, by number; nil if the values are numbers
@@ -89,7 +88,7 @@ func (f *Files) uses() (uses []use, made derivation, err error) {
 		for i, name := range fields {
 			u.field, u.place = name, i*u.size
 			if c.Hash > 0 {
-				u.hash, u.hashed = categories.NewHasher(name, c.Hash), true
+				u.hash, u.hashed = tokens.NewHasher(name, c.Hash), true
 			}
 			var derived bool
 			if u.leaf, derived = made.maker.Number(name); derived {
@@ -245,7 +244,7 @@ func (u *use) part(row dataset.Row, text []byte) error {
 			continue
 		}
 		if u.numbers {
-			u.text = categories.AppendNumber(u.text[:0], value)
+			u.text = tokens.AppendNumber(u.text[:0], value)
 			value = u.text
 		}
 		id := u.hash.ID(value)

@@ -10,8 +10,8 @@ var house = map[string][]string{
 	"optimizer/optimizertest": {"internal/rules", "optimizer"},
 	"optimizer/weights":       {"internal/files", "internal/inference", "internal/kernels", "internal/modelfiles", "internal/safetensors", "optimizer"},
 
-	"dataset":         {"internal/categories", "internal/derived", "internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics", "internal/unpack", "internal/written"},
-	"dataset/parquet": {"dataset", "internal/categories", "internal/derived", "internal/files", "internal/kernels"},
+	"dataset":         {"internal/files", "internal/jsonobject", "internal/mistyped", "internal/panics", "internal/tokens", "internal/unpack"},
+	"dataset/parquet": {"dataset", "internal/files", "internal/kernels", "internal/tokens"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
 	"strategy/placement/placementtest": {"strategy/placement"},
@@ -21,7 +21,7 @@ var house = map[string][]string{
 	"internal/certs":            {"internal/files"},
 	"transport/codec/codectest": {"transport/codec"},
 	"transport/transporttest":   {"transport"},
-	"internal/starter":          {"internal/derived", "internal/unpack", "internal/written"},
+	"internal/starter":          {"internal/tokens", "internal/unpack"},
 
 	"internal/table":      {"internal/count", "internal/kernels", "internal/panics", "internal/rules", "optimizer"},
 	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
@@ -75,7 +75,7 @@ var house = map[string][]string{
 	"fleet/paddle":                 {"dataset", "fleet", "fleet/stats", "strategy"},
 	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/internal/led", "fleet/stats", "fleet/store", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/awake", "internal/checkpoint", "internal/epoch", "internal/files", "internal/mistyped", "internal/mode", "internal/modelfiles", "internal/observe", "internal/rules", "internal/runs", "nn", "nn/serve", "optimizer", "optimizer/local", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
-	"fleet/train/internal/check":   {"dataset", "internal/rules", "internal/written", "nn", "optimizer", "optimizer/local"},
+	"fleet/train/internal/check":   {"dataset", "internal/rules", "internal/tokens", "nn", "optimizer", "optimizer/local"},
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
 	"fleet/reader":                 {"internal/peer", "internal/wire", "strategy/placement", "transport", "transport/codec"},
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},

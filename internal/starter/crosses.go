@@ -7,7 +7,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // Bounds of the search for crosses: the most crosses of a program, the most fields whose pairs are tried, and the most
@@ -70,7 +70,7 @@ func (p *program) findCrosses(columns []*column, left []float64) {
 		from := []string{p.category(best.a), p.category(best.b)}
 		f := newField(p.rows.free(strings.Join(from, " × ")))
 		p.crosses, p.crossed = append(p.crosses, f), p.crossed+c.n
-		p.rows.derived = append(p.rows.derived, derived.Field{Name: f.name, From: from})
+		p.rows.derived = append(p.rows.derived, tokens.Derived{Name: f.name, From: from})
 	}
 }
 
@@ -80,8 +80,8 @@ func (p *program) category(c *column) string {
 		return c.field.name
 	}
 	name := c.field.name
-	buckets := derived.Field{Name: p.rows.free(name + " bucket"), From: []string{name}, Buckets: c.bounds}
-	if !slices.ContainsFunc(p.rows.derived, func(d derived.Field) bool { return d.Name == buckets.Name }) {
+	buckets := tokens.Derived{Name: p.rows.free(name + " bucket"), From: []string{name}, Buckets: c.bounds}
+	if !slices.ContainsFunc(p.rows.derived, func(d tokens.Derived) bool { return d.Name == buckets.Name }) {
 		p.rows.derived = append(p.rows.derived, buckets)
 	}
 	return buckets.Name

@@ -5,19 +5,18 @@ import (
 	"regexp"
 	"slices"
 
-	"github.com/gofleet/gofleet/internal/derived"
-	"github.com/gofleet/gofleet/internal/written"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // seeDate counts a value that is not a number as a date if it fits one of the layouts that all values before it fit.
 func (f *field) seeDate(text string) {
-	if _, layout := written.Date(text); layout != "" {
+	if _, layout := tokens.Date(text); layout != "" {
 		f.dates++
 	}
 	if f.layouts == nil {
-		f.layouts = slices.Clone(written.Layouts)
+		f.layouts = slices.Clone(tokens.Layouts)
 	}
-	f.layouts = slices.DeleteFunc(f.layouts, func(layout string) bool { return !written.Is(text, layout) })
+	f.layouts = slices.DeleteFunc(f.layouts, func(layout string) bool { return !tokens.IsDate(text, layout) })
 }
 
 // named matches names of fields whose numbers are times.
@@ -43,7 +42,7 @@ func (f *field) isTime() bool { _, times := f.layout(); return times }
 // parts are the inputs that are derived from a time, if they vary: the hour, the weekday and the month as categories,
 // and the minute of the day and the day of the year as numbers.
 var parts = []struct {
-	part   derived.Part
+	part   tokens.Part
 	is     string // its name in package dataset
 	number bool
 }{{"hour", "Hour", false}, {"weekday", "Weekday", false}, {"month", "Month", false}, {"minute", "Minute", true},
@@ -51,14 +50,14 @@ var parts = []struct {
 
 // date derives fields from a time: numbers and categories.
 func (r *rows) date(f *field, layout string) (numbers, categories []*field) {
-	var fields []derived.Field
+	var fields []tokens.Derived
 	var asked []string
 	for _, p := range parts {
 		name := r.free(f.name + " " + string(p.part))
-		fields = append(fields, derived.Field{Name: name, From: []string{f.name}, Part: p.part, Layout: layout})
+		fields = append(fields, tokens.Derived{Name: name, From: []string{f.name}, Part: p.part, Layout: layout})
 		asked = append(asked, name)
 	}
-	m, made := derived.NewMaker(fields, asked), make([]*field, len(parts))
+	m, made := tokens.NewMaker(fields, asked), make([]*field, len(parts))
 	for i := range made {
 		made[i] = newField(fields[i].Name)
 		made[i].missing = f.missing
@@ -89,7 +88,7 @@ func (r *rows) date(f *field, layout string) (numbers, categories []*field) {
 	}
 	if r.when == "" {
 		r.whose, r.when = f.name, r.free("when")
-		r.derived = append(r.derived, derived.Field{Name: r.when, From: fields[0].From, Part: "seconds",
+		r.derived = append(r.derived, tokens.Derived{Name: r.when, From: fields[0].From, Part: "seconds",
 			Layout: layout})
 	}
 	return numbers, categories
@@ -104,7 +103,7 @@ func (r *rows) free(name string) string {
 }
 
 // constant is the name of a part's constant in package dataset.
-func constant(part derived.Part) string {
+func constant(part tokens.Part) string {
 	for _, p := range parts {
 		if p.part == part {
 			return p.is

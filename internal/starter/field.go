@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/written"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // field is a summary of the values that rows have under a name.
@@ -36,7 +36,7 @@ func newField(name string) *field {
 }
 
 // absent are texts that mean no value.
-var absent = append([]string{""}, written.NAs...)
+var absent = append([]string{""}, tokens.NAs...)
 
 // decimal parses a text as package dataset does: without 0x1p4 and 1_000, and only within the range of float32.
 func decimal(text string) (x float64, is bool) {
@@ -66,14 +66,14 @@ func (f *field) see(text string) {
 		}
 		return
 	}
-	if written.Dressed.MatchString(text) {
+	if tokens.Dressed.MatchString(text) {
 		f.adorned++
 	}
 	f.seeDate(text)
 }
 
 // dressedAdvice is the advice about numbers with signs or commas.
-const dressedAdvice = "has numbers with signs or commas: " + written.Undress
+const dressedAdvice = "has numbers with signs or commas: " + tokens.Undress
 
 // seeJSON adds a value of a JSON object.
 func (f *field) seeJSON(value json.RawMessage) {

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gofleet/gofleet/internal/derived"
+	"github.com/gofleet/gofleet/internal/tokens"
 	"github.com/gofleet/gofleet/internal/unpack"
 )
 
@@ -36,9 +36,9 @@ type rows struct {
 	total  int      // of the file
 	lines  []string // of rows, spread over the whole file
 
-	derived []derived.Field // derived from times
-	when    string          // the seconds of the first of these times, if there is one
-	whose   string          // the field from which they are derived
+	derived []tokens.Derived // derived from times
+	when    string           // the seconds of the first of these times, if there is one
+	whose   string           // the field from which they are derived
 }
 
 // readRows reads rows from the whole file: JSON lines if the first begins with a brace, else CSV.
@@ -258,7 +258,7 @@ func (r *rows) columns(fields []*field, most int) (columns []*column) {
 		names = append(names, f.name)
 		columns = append(columns, &column{field: f, places: map[string]int32{}, copies: float64(r.total)})
 	}
-	m, stride, read := derived.NewMaker(r.derived, names), 1+len(r.lines)/most, 0
+	m, stride, read := tokens.NewMaker(r.derived, names), 1+len(r.lines)/most, 0
 	for i := 0; i < len(r.lines); i += stride {
 		row, err := r.row(r.lines[i])
 		if m != nil {

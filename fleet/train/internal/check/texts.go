@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/dataset"
-	"github.com/gofleet/gofleet/internal/written"
+	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // Field is a field of the files, with the texts that they have before anything is made of them.
@@ -159,7 +159,7 @@ func (t *texts) fault() (of *fault, detail string) {
 // dates are the times of all values, nil if one is no date.
 func (t *texts) dates() (all []time.Time) {
 	for _, v := range t.known {
-		at, layout := written.Date(v.text)
+		at, layout := tokens.Date(v.text)
 		if layout == "" {
 			return nil
 		}

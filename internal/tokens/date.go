@@ -1,4 +1,4 @@
-package written
+package tokens
 
 import "time"
 
@@ -11,8 +11,8 @@ var Layouts = []string{time.DateOnly, time.DateTime, time.RFC3339, "2006-01-02 1
 // shortest is the length of the shortest date.
 const shortest = len("1/2/2006")
 
-// Is reports whether a text is a date in a layout.
-func Is(text, layout string) bool {
+// IsDate reports whether a text is a date in a layout.
+func IsDate(text, layout string) bool {
 	_, err := time.Parse(layout, text)
 	return err == nil && len(text) >= shortest
 }

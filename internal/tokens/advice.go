@@ -1,4 +1,4 @@
-package written
+package tokens
 
 import (
 	"errors"

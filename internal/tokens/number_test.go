@@ -1,4 +1,4 @@
-package categories
+package tokens
 
 import "testing"
 

@@ -1,4 +1,4 @@
-package derived
+package tokens
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 )
 
 // made is what fields make of a row, by name, "-" where one is missing.
-func made(fields []Field, row map[string]string) (string, error) {
+func made(fields []Derived, row map[string]string) (string, error) {
 	var asked []string
 	for _, f := range fields {
 		asked = append(asked, f.Name)
@@ -38,9 +38,9 @@ func TestParts(t *testing.T) {
 	defer func(here *time.Location) { time.Local = here }(time.Local)
 	time.Local = time.FixedZone("PST", -8*3600)
 	names := []Part{"year", "month", "day", "year_day", "weekday", "hour", "minute", "seconds"}
-	parts := func(layout string) (fields []Field) {
+	parts := func(layout string) (fields []Derived) {
 		for _, p := range names {
-			fields = append(fields, Field{Name: string(p), From: []string{"t"}, Part: p, Layout: layout})
+			fields = append(fields, Derived{Name: string(p), From: []string{"t"}, Part: p, Layout: layout})
 		}
 		return fields
 	}
@@ -60,7 +60,7 @@ func TestParts(t *testing.T) {
 		if got, err := made(parts(c.layout), map[string]string{"t": c.text}); err != nil || got != c.want {
 			t.Errorf("%q by %q: %s, %v; want %s", c.text, c.layout, got, err, c.want)
 		}
-		if err := Check(parts(c.layout)); err != nil {
+		if err := CheckDerived(parts(c.layout)); err != nil {
 			t.Error(err)
 		}
 	}
@@ -79,7 +79,7 @@ func TestParts(t *testing.T) {
 
 // TestBucketsAndCrosses: a number on a boundary is in the bucket above it; a cross has its fields' texts, and may be of derived fields.
 func TestBucketsAndCrosses(t *testing.T) {
-	fields := []Field{{Name: "far", From: []string{"d"}, Buckets: []float64{-1, 0.5, 100}}, {Name: "route", From: []string{"a", "b"}},
+	fields := []Derived{{Name: "far", From: []string{"d"}, Buckets: []float64{-1, 0.5, 100}}, {Name: "route", From: []string{"a", "b"}},
 		{Name: "all", From: []string{"far", "route", "a"}}}
 	for _, c := range [][4]string{
 		{"-2", "x", "y", "0 x×y 0×x×y×x"}, {"-1", "x", "", "1 x× 1×x××x"}, {"0.5", "", "y", "2 ×y 2××y×"}, {"99.9", "", "", "2 - 2××"},
@@ -98,7 +98,7 @@ func TestBucketsAndCrosses(t *testing.T) {
 
 // TestAskedFor: no more is made, or asked of the file, than is asked for; of what is derived the earlier field is taken, and else the file's.
 func TestAskedFor(t *testing.T) {
-	fields := []Field{{Name: "h", From: []string{"t"}, Part: "hour"}, {Name: "d", From: []string{"d"}, Buckets: []float64{1}},
+	fields := []Derived{{Name: "h", From: []string{"t"}, Part: "hour"}, {Name: "d", From: []string{"d"}, Buckets: []float64{1}},
 		{Name: "x", From: []string{"h", "d"}}, {Name: "w", From: []string{"t"}, Part: "weekday"}}
 	for asked, want := range map[string]string{"h": "[{t  true false}]", "x": "[{t  true false} {d  false false}]", "h w": "[{t  true false}]", "d y": "[{d  false false}]"} {
 		if got := fmt.Sprint(NewMaker(fields, strings.Fields(asked)).Sources); got != want {
@@ -113,7 +113,7 @@ func TestAskedFor(t *testing.T) {
 // TestRefused: fields that can't be made are refused by name.
 func TestRefused(t *testing.T) {
 	one := []string{"t"}
-	for want, f := range map[string]Field{
+	for want, f := range map[string]Derived{
 		"needs a Name":               {From: one, Part: "hour"},
 		"From the names":             {Name: "f", From: []string{""}, Part: "hour"},
 		"From has 0 fields: want":    {Name: "f"},
@@ -130,18 +130,18 @@ func TestRefused(t *testing.T) {
 		"boundaries that rise":       {Name: "f", From: one, Buckets: []float64{1, 1}},
 		"two have that name":         {Name: "twice", From: one, Part: "hour"},
 	} {
-		if err := Check([]Field{{Name: "twice", From: one, Part: "hour"}, f}); err == nil || !strings.Contains(err.Error(), want) {
+		if err := CheckDerived([]Derived{{Name: "twice", From: one, Part: "hour"}, f}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("wanted %q: %v", want, err)
 		}
 	}
-	if err := Check([]Field{{Name: "s", From: one, Part: "seconds", Layout: time.DateOnly}}); err != nil {
+	if err := CheckDerived([]Derived{{Name: "s", From: one, Part: "seconds", Layout: time.DateOnly}}); err != nil {
 		t.Errorf("seconds of a day: %v", err)
 	}
 }
 
 // TestNothingIsAllocated: fields are made without memory of their own.
 func TestNothingIsAllocated(t *testing.T) {
-	fields := []Field{{Name: "h", From: []string{"t"}, Part: "hour", Layout: time.DateTime}, {Name: "d", From: []string{"d"}, Buckets: []float64{1}},
+	fields := []Derived{{Name: "h", From: []string{"t"}, Part: "hour", Layout: time.DateTime}, {Name: "d", From: []string{"d"}, Buckets: []float64{1}},
 		{Name: "x", From: []string{"h", "d"}}}
 	m, times := NewMaker(fields, []string{"x"}), [][]byte{[]byte("2024-12-31 23:59:58"), []byte("2024-12-31 23:59:59")}
 	n := 0

@@ -1,5 +1,4 @@
-// Package categories computes ids of categories. It implements dataset.HashID, fast for many tokens of a field.
-package categories
+package tokens
 
 import (
 	"encoding/binary"
@@ -9,7 +8,8 @@ import (
 	"sync"
 )
 
-// Hasher hashes the tokens of one field. Tokens are short: package hash/crc32 is fast from 16 bytes on.
+// Hasher hashes the tokens of one field: it is dataset.HashID, fast for many of them. Tokens are short: package
+// hash/crc32 is fast from 16 bytes on.
 type Hasher struct {
 	Height  int64  // 0 for a field without hashes
 	prefix  uint32 // the sum of "field:"

@@ -1,4 +1,4 @@
-package derived
+package tokens
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ type text struct {
 
 // step computes a field.
 type step struct {
-	*Field
+	*Derived
 	needed bool
 	from   []int // of texts
 	clock  *clock
@@ -39,10 +39,10 @@ type step struct {
 
 // NewMaker returns a maker of the asked fields and of those that they are derived from; nil if none of the names is a
 // derived field. Other names are fields of the file. Check must accept fields.
-func NewMaker(fields []Field, asked []string) *Maker {
+func NewMaker(fields []Derived, asked []string) *Maker {
 	m := &Maker{steps: make([]step, len(fields))}
 	for i := range fields {
-		m.steps[i].Field = &fields[i]
+		m.steps[i].Derived = &fields[i]
 	}
 	for _, name := range asked {
 		if i, derived := m.Number(name); derived {

@@ -1,9 +1,4 @@
-// Package derived computes fields of rows from other fields: parts of times, buckets of numbers, crosses.
-//
-//	field.go  what a field is made of, and how
-//	time.go   times out of texts, and their parts
-//	maker.go  the fields that are asked for, of one row after the other
-package derived
+package tokens
 
 import (
 	"errors"
@@ -14,9 +9,9 @@ import (
 	"strconv"
 )
 
-// Field describes a derived field: with Part a part of a time, with Buckets a bucket of a number, with neither a cross
+// Derived is a derived field: with Part a part of a time, with Buckets a bucket of a number, with neither a cross
 // of several fields.
-type Field struct {
+type Derived struct {
 	Name    string
 	From    []string
 	Part    Part
@@ -24,20 +19,20 @@ type Field struct {
 	Buckets []float64
 }
 
-// Check returns an error if a field is not valid. Each may be derived from those before it.
-func Check(fields []Field) error {
+// CheckDerived returns an error if a field is not valid. Each may be derived from those before it.
+func CheckDerived(fields []Derived) error {
 	for i, f := range fields {
 		if err := f.check(); err != nil {
 			return fmt.Errorf("%q: %w", f.Name, err)
 		}
-		if slices.ContainsFunc(fields[:i], func(other Field) bool { return other.Name == f.Name }) {
+		if slices.ContainsFunc(fields[:i], func(other Derived) bool { return other.Name == f.Name }) {
 			return fmt.Errorf("%q: two have that name", f.Name)
 		}
 	}
 	return nil
 }
 
-func (f *Field) check() error {
+func (f *Derived) check() error {
 	switch {
 	case f.Name == "" || slices.Contains(f.From, ""):
 		return errors.New("it needs a Name, and From the names of fields")
@@ -62,10 +57,10 @@ func (f *Field) check() error {
 }
 
 // crosses reports whether the field is a cross.
-func (f *Field) crosses() bool { return f.Part == "" && len(f.Buckets) == 0 }
+func (f *Derived) crosses() bool { return f.Part == "" && len(f.Buckets) == 0 }
 
 // bucket returns the bucket of a number: how many boundaries are not above it.
-func (f *Field) bucket(text []byte) (int64, bool) {
+func (f *Derived) bucket(text []byte) (int64, bool) {
 	x, ok := number(text)
 	return int64(sort.Search(len(f.Buckets), func(i int) bool { return f.Buckets[i] > x })), ok
 }

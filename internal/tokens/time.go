@@ -1,4 +1,4 @@
-package derived
+package tokens
 
 import (
 	"fmt"
