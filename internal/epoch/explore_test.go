@@ -66,7 +66,7 @@ func (e *explorer) next(w *world) {
 	}
 	for v := range w.members {
 		if w.maySay(v) {
-			try(func(c *world) bool { return c.says(v, -1) }, "worker %d says %s", v, said(&w.members[v].m.at))
+			try(func(c *world) bool { return c.says(v, -1) }, "worker %d says %s", v, (*words)(&w.members[v].m.at))
 		}
 	}
 	if n == 0 {
@@ -84,6 +84,15 @@ func (e *explorer) next(w *world) {
 
 // trial goes on from a world with what may happen next.
 type trial = func(do func(c *world) bool, name string, args ...any)
+
+// words is what a member says, and order what it is told, put into words only where somebody reads them.
+type (
+	words At
+	order Told
+)
+
+func (w *words) String() string { return said((*At)(w)) }
+func (o *order) String() string { return ordered((*Told)(o)) }
 
 // moves goes on from a world in which every message has come.
 func (e *explorer) moves(w *world, try trial) {
@@ -105,7 +114,7 @@ func (e *explorer) moves(w *world, try trial) {
 		case w.mayStep(v):
 			try(func(c *world) bool { c.step(v); return true }, "worker %d trains", v)
 		case w.mayHear(v):
-			try(func(c *world) bool { return c.told(v) }, "worker %d is told %s", v, ordered(w.leader.seats[v].told))
+			try(func(c *world) bool { return c.told(v) }, "worker %d is told %s", v, (*order)(w.leader.seats[v].told))
 		}
 		player := int(k.player) - 1
 		if w.leader != nil && !k.over && (k.m == nil && !k.lost || player >= 0 && w.members[player].m == nil) {
@@ -122,11 +131,11 @@ func (e *explorer) moves(w *world, try trial) {
 	}
 	for i := range w.late {
 		if w.leader != nil {
-			try(func(c *world) bool { return c.again(i) }, "again worker %d says %s", w.late[i].Worker, said(&w.late[i]))
+			try(func(c *world) bool { return c.again(i) }, "again worker %d says %s", w.late[i].Worker, (*words)(&w.late[i]))
 		}
 	}
 	for i := range w.answers {
-		try(func(c *world) bool { return c.toldAgain(i) }, "again worker %d is told %s", w.to[i].Worker, ordered(&w.answers[i]))
+		try(func(c *world) bool { return c.toldAgain(i) }, "again worker %d is told %s", w.to[i].Worker, (*order)(&w.answers[i]))
 	}
 }
 
@@ -152,12 +161,12 @@ func (e *explorer) faults(w *world, try trial) {
 			probe.lead().Say(k.m.at)
 			for most := range len(probe.leader.note) {
 				bad(func(c *world) bool { return c.says(v, most) }, "worker %d says %s, and the leader ends after %d records", v,
-					said(&k.m.at), most)
+					(*words)(&k.m.at), most)
 			}
 		}
 		if w.left[budgetTwice] > 0 && w.maySay(v) {
 			try(func(c *world) bool { c.left[budgetTwice]--; c.late = append(c.late, k.m.at); return c.says(v, -1) },
-				"worker %d says, and will again, %s", v, said(&k.m.at))
+				"worker %d says, and will again, %s", v, (*words)(&k.m.at))
 		}
 		if w.left[budgetTwice] > 0 && w.mayHear(v) {
 			t := w.leader.seats[v].told
@@ -165,7 +174,7 @@ func (e *explorer) faults(w *world, try trial) {
 				c.left[budgetTwice]--
 				c.answers, c.to = append(c.answers, *t), append(c.to, k.m.at)
 				return c.told(v)
-			}, "worker %d is told, and will be again, %s", v, ordered(t))
+			}, "worker %d is told, and will be again, %s", v, (*order)(t))
 		}
 		if w.left[budgetStops] > 0 && k.m.at.Stop == "" && k.m.told != nil {
 			try(func(c *world) bool { return c.wants(v) }, "worker %d wants to stop", v)

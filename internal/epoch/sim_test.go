@@ -599,7 +599,7 @@ func (w *world) key(b []byte) []byte {
 		if l.now != nil {
 			for _, p := range l.now.parts {
 				k.nums(p.worker)
-				k.text(string(p.brings))
+				k.bytes(p.brings)
 			}
 			k.nums(l.now.counted...)
 		}
@@ -623,7 +623,11 @@ type writer struct{ b []byte }
 
 func (k *writer) nums(all ...int) {
 	for _, n := range all {
-		k.b = binary.AppendVarint(k.b, int64(n))
+		if -1 <= n && n < 255-1 {
+			k.b = append(k.b, byte(n+1))
+		} else {
+			k.b = binary.AppendVarint(append(k.b, 255), int64(n))
+		}
 	}
 }
 
@@ -639,6 +643,8 @@ func (k *writer) flags(all ...bool) {
 
 func (k *writer) text(s string) { k.b = append(append(k.b, byte(len(s))), s...) }
 
+func (k *writer) bytes(s []byte) { k.b = append(append(k.b, byte(len(s))), s...) }
+
 func (k *writer) ground(g *Ground) {
 	k.flags(g.Lives != nil, g.Last)
 	k.nums(g.Known, g.Ended, g.Closed, g.Middles, g.First, len(g.Memory), g.Epochs)
@@ -652,7 +658,7 @@ func (k *writer) made(m *Made) {
 	k.nums(m.Counted...)
 	k.flags(m.End)
 	for _, s := range m.Shares {
-		k.text(string(s))
+		k.bytes(s)
 	}
 }
 
@@ -660,7 +666,7 @@ func (k *writer) at(a *At) {
 	k.flags(a.Ended, a.Begins, a.Failed, a.Led, a.Last)
 	k.nums(a.Epoch, a.Known, a.Saw, a.Shown, a.For, a.Closed, a.Try, a.Epochs)
 	k.text(string(a.Did))
-	k.text(string(a.Brought))
+	k.bytes(a.Brought)
 	k.text(a.Stop)
 }
 
