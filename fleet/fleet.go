@@ -12,11 +12,11 @@ import (
 
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
-	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/observe"
+	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/server"
 	"github.com/gofleet/gofleet/internal/table"
@@ -211,7 +211,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if err := optimizer.CheckParams(o.rule, params); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
-	if limit := cgroup.LimitCollector(); limit > 0 {
+	if limit := proc.LimitCollector(); limit > 0 {
 		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}
 	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics, merged: &f.merged}

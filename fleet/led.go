@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/gofleet/gofleet/fleet/internal/led"
 	"github.com/gofleet/gofleet/internal/epoch"
 )
 
 func init() {
-	led.Ask = func(ctx context.Context, f any, at epoch.At) (*epoch.Told, error) { return f.(*Fleet).ask(ctx, at) }
-	led.InPlaceOf = func(f any, worker int) (any, error) { return f.(*Fleet).inPlaceOf(worker) }
+	epoch.Ask = func(ctx context.Context, f any, at epoch.At) (*epoch.Told, error) { return f.(*Fleet).ask(ctx, at) }
+	epoch.InPlaceOf = func(f any, worker int) (any, error) { return f.(*Fleet).inPlaceOf(worker) }
 }
 
 // ask sends where this worker is in the job's epochs, and returns what it does next.

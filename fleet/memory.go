@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/stats"
-	"github.com/gofleet/gofleet/internal/cgroup"
+	"github.com/gofleet/gofleet/internal/proc"
 )
 
 // memoryWatch warns of a server that grows to the bound of its control group, at which the system kills it without a
@@ -29,7 +29,7 @@ const (
 
 // watchMemory starts a watch of this process, and returns a function that ends it.
 func watchMemory(tables func() []stats.Table, log *slog.Logger) (stop func()) {
-	w := &memoryWatch{limit: cgroup.MemoryLimit(), tables: tables, log: log, next: memoryFirst}
+	w := &memoryWatch{limit: proc.MemoryLimit(), tables: tables, log: log, next: memoryFirst}
 	if w.limit == 0 {
 		return func() {}
 	}

@@ -11,8 +11,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/cgroup"
 	"github.com/gofleet/gofleet/internal/count"
+	"github.com/gofleet/gofleet/internal/proc"
 )
 
 // FastHTTP carries each request as one HTTP/1.1 POST, over TCP ("host:port") or a unix socket ("unix:/path"). Its zero
@@ -139,7 +139,7 @@ func (f *FastHTTP) maxInFlight() int64 {
 // defaultInFlight is a quarter of the memory, since received and decoded bytes have separate bounds, and bytes that a
 // handler has finished with are garbage for a while.
 var defaultInFlight = sync.OnceValue(func() int64 {
-	return inFlight(debug.SetMemoryLimit(-1), cgroup.MemoryLimit())
+	return inFlight(debug.SetMemoryLimit(-1), proc.MemoryLimit())
 })
 
 // inFlight computes it from the limits of the runtime and of the system, math.MaxInt64 and 0 if they are not set.

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/mistyped"
-	"github.com/gofleet/gofleet/internal/procs"
+	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/internal/runs"
 )
 
@@ -160,7 +160,7 @@ func (c *chaos) play(name string, r *rand.Rand, within time.Duration) (p played,
 
 // strike kills one of a fleetrun's roles, or asks it to end, and says which; "" if there is none.
 func strike(fleetrun int, r *rand.Rand) string {
-	roles := procs.Of(fleetrun)
+	roles := proc.Roles(fleetrun)
 	names := slices.Sorted(maps.Keys(roles))
 	if len(names) == 0 {
 		return ""

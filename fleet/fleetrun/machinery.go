@@ -7,7 +7,7 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/cgroup"
+	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -67,7 +67,7 @@ func (d *doctor) readLimits() {
 	d.section("limits")
 	d.say("cores", "%d, of which a process uses GOMAXPROCS=%d", runtime.NumCPU(), runtime.GOMAXPROCS(0))
 	memory := "no limit of a control group"
-	if n := cgroup.MemoryLimit(); n > 0 {
+	if n := proc.MemoryLimit(); n > 0 {
 		memory = "at most " + bytesText(n) + " for the control group"
 	}
 	d.say("memory", "%s, GOMEMLIMIT=%s", memory, cmp.Or(os.Getenv("GOMEMLIMIT"), "off"))

@@ -19,7 +19,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/porttest"
-	"github.com/gofleet/gofleet/internal/procs"
+	"github.com/gofleet/gofleet/internal/proc"
 )
 
 // TestAJobSurvives kills a role of a real job with kill -9 when its second epoch has ended: fleetrun starts all again, they go on behind
@@ -252,7 +252,7 @@ func (s survivor) run(t *testing.T) (o survived) {
 // kill kills the victim among the children of a fleetrun.
 func (s survivor) kill(t *testing.T, fleetrun int) {
 	t.Helper()
-	pid, lives := procs.Of(fleetrun)[s.victim]
+	pid, lives := proc.Roles(fleetrun)[s.victim]
 	if !lives {
 		t.Fatalf("there is no %s", s.victim)
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/internal/led"
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/nn"
@@ -74,7 +73,7 @@ func (r *Run) ask(ctx context.Context) (*epoch.Told, error) {
 		c.member.Wants(*why)
 	}
 	for pause := firstPause; ; pause = min(2*pause, lookPause) {
-		t, err := led.Ask(ctx, r.Fleet, c.member.At())
+		t, err := epoch.Ask(ctx, r.Fleet, c.member.At())
 		if err != nil {
 			return nil, err
 		}

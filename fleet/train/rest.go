@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/internal/led"
 	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/nn"
 )
@@ -16,7 +15,7 @@ import (
 var ErrShort = errors.New("samples were not trained")
 
 func init() {
-	led.Anew = func(job any, another func() any) {
+	epoch.Anew = func(job any, another func() any) {
 		job.(*Job).anew = func() (Job, error) { return another().(Job), nil }
 	}
 }
@@ -55,7 +54,7 @@ func (r *Run) inPlaceOf(ctx context.Context, worker int) error {
 		return err
 	}
 	j.Batch, j.Epochs, j.Patience = r.Job.Batch, r.Job.Epochs, r.Job.Patience
-	taken, err := led.InPlaceOf(r.Fleet, worker)
+	taken, err := epoch.InPlaceOf(r.Fleet, worker)
 	if err != nil {
 		return err
 	}

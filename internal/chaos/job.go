@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/awake"
-	"github.com/gofleet/gofleet/internal/procs"
+	"github.com/gofleet/gofleet/internal/proc"
 )
 
 // bound is how long a job may take, with all events.
@@ -110,7 +110,7 @@ func (j *job) once(ctx context.Context, o *outcome) (again bool) {
 
 // giveUp ends a job that hangs; its roles write their goroutines to their logs.
 func (j *job) giveUp(fleetrun *os.Process) {
-	for _, pid := range procs.Of(fleetrun.Pid) {
+	for _, pid := range proc.Roles(fleetrun.Pid) {
 		_ = signalTo(pid, "SIGCONT")
 		_ = signalTo(pid, "SIGQUIT")
 	}
@@ -172,5 +172,5 @@ func (j *job) processLocked(whom string) int {
 	if whom == "fleetrun" {
 		return j.fleetrun.Pid
 	}
-	return procs.Of(j.fleetrun.Pid)[whom]
+	return proc.Roles(j.fleetrun.Pid)[whom]
 }

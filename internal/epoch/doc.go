@@ -9,6 +9,7 @@
 //	deciding.go  what follows from that
 //	member.go    a member, from order to order
 //	circle.go    leaders of a job without servers, one in each member
+//	led.go       the way from package train to a leader
 //
 // # Messages
 //

@@ -11,8 +11,8 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
-	"github.com/gofleet/gofleet/fleet/internal/led"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer/lr"
 	"github.com/gofleet/gofleet/strategy"
@@ -132,7 +132,7 @@ func (a *actor) job() train.Job {
 		j.Hooks = append(j.Hooks, train.BestModel{Dir: filepath.Join(a.dir, "best")}.Hooks())
 	}
 	if p.Stands {
-		led.Anew(&j, func() any {
+		epoch.Anew(&j, func() any {
 			another := &actor{stage: a.stage, name: a.name + " in another's place", f: a.f, counts: map[string]int{}}
 			return another.job()
 		})

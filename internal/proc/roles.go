@@ -1,6 +1,4 @@
-// Package procs finds the processes of a job by their roles, for programs that kill some of them: a test of fleetrun,
-// and the command of package chaos.
-package procs
+package proc
 
 import (
 	"fmt"
@@ -11,9 +9,9 @@ import (
 	"strings"
 )
 
-// Of returns the roles that a fleetrun has started, by name, with their process ids. Only Linux lists the children of a
-// process.
-func Of(fleetrun int) map[string]int {
+// Roles returns the roles that a fleetrun has started, by name, with their process ids, for programs that kill some of
+// them: a test of fleetrun, and the command of package chaos. Only Linux lists the children of a process.
+func Roles(fleetrun int) map[string]int {
 	roles := map[string]int{}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", fleetrun))
 	for _, file := range tasks {

@@ -1,16 +1,13 @@
-// Package led is the way from package train to what a fleet does for it alone: leading the job's epochs. Package fleet
-// sets the functions, so that a program sees neither. In the same way train lets tests make a job as its Main does.
-package led
+package epoch
 
-import (
-	"context"
+import "context"
 
-	"github.com/gofleet/gofleet/internal/epoch"
-)
+// These are the way from package train to the leader of the job's epochs. Package fleet sets Ask and InPlaceOf, for
+// train alone, so that a program sees neither. Train sets Anew, with which tests make a job as its Main does.
 
 // Ask sends where a worker's *fleet.Fleet is in the job's epochs, and returns what it does next. Without an order it is
 // to ask again. Before an evaluation the workers that measure take the mean of their statistics.
-var Ask func(ctx context.Context, f any, at epoch.At) (*epoch.Told, error)
+var Ask func(ctx context.Context, f any, at At) (*Told, error)
 
 // InPlaceOf returns a *fleet.Fleet in this process that takes the place of another worker, which has died, in a job
 // with servers. It is an error while that worker lives, and in modes sync and ssp.
