@@ -12,8 +12,9 @@ type explorer struct {
 	seeds  [2]maphash.Seed
 	buf    []byte
 	path   []func() string
-	rests  int    // worlds at rest
-	failed string // the first promise that is broken, and how it comes to that
+	free   []*world // that nobody looks at any more
+	rests  int      // worlds at rest
+	failed string   // the first promise that is broken, and how it comes to that
 }
 
 // mostMoves is more than any job makes that comes to rest.
@@ -68,6 +69,17 @@ func (e *explorer) fail(err error) {
 	}
 }
 
+// clone is a world to be changed, in the room of one that is free.
+func (e *explorer) clone(w *world) *world {
+	n := len(e.free) - 1
+	if n < 0 {
+		return w.clone()
+	}
+	c := e.free[n]
+	e.free = e.free[:n]
+	return w.into(c)
+}
+
 // next goes on from a world in every way.
 func (e *explorer) next(w *world, at id) {
 	if w.back || e.failed != "" {
@@ -75,7 +87,8 @@ func (e *explorer) next(w *world, at id) {
 	}
 	n := 0
 	try := func(do func(c *world) bool, name string, args ...any) {
-		c := w.clone()
+		c := e.clone(w)
+		defer func() { e.free = append(e.free, c) }()
 		if !do(c) {
 			return
 		}
@@ -96,7 +109,7 @@ func (e *explorer) next(w *world, at id) {
 			try(func(c *world) bool { return c.question(v) }, "worker %d asks", v)
 		}
 		if k.told != nil {
-			try(func(c *world) bool { return c.hears(v) }, "worker %d is told %+v", v, *k.told)
+			try(func(c *world) bool { return c.hears(v) }, "worker %d is told %+v", v, k.told)
 		}
 		for s := range w.servers {
 			if w.mayPush(v, s) {
@@ -127,7 +140,7 @@ func (e *explorer) next(w *world, at id) {
 	}
 	for i := range w.answers {
 		a := &w.answers[i]
-		try(func(c *world) bool { return c.answered(i) }, "server %d answers %s %d (%+v)", a.to, a.a.Work, a.a.Number, *a.a)
+		try(func(c *world) bool { return c.answered(i) }, "server %d answers %s %d (%+v)", a.to, a.a.Work, a.a.Number, a.a)
 	}
 	for i := range w.late {
 		try(func(c *world) bool { return c.lateAsk(i) }, "%s comes late", w.late[i].ID)

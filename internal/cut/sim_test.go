@@ -152,18 +152,23 @@ func newWorld(s *scenario) *world {
 	return w
 }
 
-// clone is a world to be changed. Machines are shared until [world.follower] and [world.lead] are asked for them;
-// slices only grow or are replaced.
-func (w *world) clone() *world {
-	c := *w
-	c.orders, c.answers = slices.Clone(w.orders), slices.Clone(w.answers)
-	c.late, c.reports = slices.Clone(w.late), slices.Clone(w.reports)
+// clone is a world to be changed.
+func (w *world) clone() *world { return w.into(new(world)) }
+
+// into makes c, of which only the room is used, a world to be changed. Machines are shared until [world.follower] and
+// [world.lead] are asked for them; slices only grow or are replaced.
+func (w *world) into(c *world) *world {
+	was := *c
+	*c = *w
+	c.orders, c.answers = append(was.orders[:0], w.orders...), append(was.answers[:0], w.answers...)
+	c.late, c.reports = append(was.late[:0], w.late...), append(was.reports[:0], w.reports...)
 	c.records = slices.Clip(w.records)
 	c.seen.whole, c.seen.ended = slices.Clip(w.seen.whole), slices.Clip(w.seen.ended)
 	for i := range c.servers {
-		c.servers[i].names, c.servers[i].files = slices.Clip(w.servers[i].names), slices.Clone(w.servers[i].files)
+		c.servers[i].names = slices.Clip(w.servers[i].names)
+		c.servers[i].files = append(was.servers[i].files[:0], w.servers[i].files...)
 	}
-	return &c
+	return c
 }
 
 // follower is a server's follower, to be changed.
@@ -334,7 +339,13 @@ func (w *world) key(b []byte) []byte {
 // writer writes what tells worlds apart.
 type writer struct{ b []byte }
 
-func (k *writer) num(n uint64) { k.b = binary.AppendUvarint(k.b, n) }
+func (k *writer) num(n uint64) {
+	if n < 128 {
+		k.b = append(k.b, byte(n))
+	} else {
+		k.b = binary.AppendUvarint(k.b, n)
+	}
+}
 
 func (k *writer) flags(all ...bool) {
 	n := byte(0)

@@ -100,11 +100,15 @@ func (w *world) start(v int) {
 }
 
 // clone is a world to be changed. Machines are shared until [world.lead] and [world.member] are asked for them.
-func (w *world) clone() *world {
-	c := *w
+func (w *world) clone() *world { return w.into(new(world)) }
+
+// into makes c, of which only the room is used, a clone.
+func (w *world) into(c *world) *world {
+	was := *c
+	*c = *w
 	c.ids, c.records = slices.Clip(w.ids), slices.Clip(w.records)
-	c.late, c.answers, c.to = slices.Clone(w.late), slices.Clone(w.answers), slices.Clone(w.to)
-	return &c
+	c.late, c.answers, c.to = append(was.late[:0], w.late...), append(was.answers[:0], w.answers...), append(was.to[:0], w.to...)
+	return c
 }
 
 // lead is the leader, to be changed.
