@@ -1,6 +1,7 @@
 package transporttest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,11 +13,11 @@ import (
 // text returns a message of n bytes that compresses a little and differs for each kind.
 func text(n int, kind uint64) []byte {
 	r := rand.New(rand.NewPCG(kind, uint64(n)))
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint64() & 0x1f)
+	b := make([]byte, 0, n+8)
+	for len(b) < n {
+		b = binary.LittleEndian.AppendUint64(b, r.Uint64()&0x1f1f1f1f1f1f1f1f)
 	}
-	return b
+	return b[:n:n]
 }
 
 // echo sends messages of many sizes there and back, among them sizes around powers of two and of buffers.
