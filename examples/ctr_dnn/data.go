@@ -57,7 +57,7 @@ func (c *config) compare(ctx context.Context, r *train.Run) error {
 	if !r.Leads() {
 		return nil
 	}
-	_, test, err := c.generated(ctx)
+	_, test, err := r.Job.Data(ctx)
 	if err != nil {
 		return err
 	}
