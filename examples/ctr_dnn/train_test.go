@@ -1,18 +1,13 @@
 package main
 
 import (
-	"context"
-	"flag"
-	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/examples/ctr_dnn/clicks"
 	"github.com/gofleet/gofleet/examples/internal/jobtest"
-	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn/serve"
 )
@@ -26,20 +21,11 @@ func trained(t *testing.T, servers, workers int, program jobtest.Program, args .
 // TestClicks trains on generated clicks, alone and in every mode on 2 servers and 2 workers.
 func TestClicks(t *testing.T) {
 	law.Slow(t)
-	const rows = 45_000
-	learn, test, err := (&config{Options: train.Options{Seed: 1}, rows: rows}).generated(t.Context())
-	law.Check(t, err)
-	shared := func(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) { // rows are made once for all jobs
-		o, job := program(fs)
-		return o, func() (train.Job, error) {
-			j, err := job()
-			j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return learn, test, nil }
-			return j, err
-		}
-	}
+	const rows = "-rows=45000"
+	shared := jobtest.Sharing(t, program, rows)
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
-			auc, said := trained(t, servers, workers, shared, append(args, fmt.Sprint("-rows=", rows), "-out=")...)
+			auc, said := trained(t, servers, workers, shared, append(args, rows, "-out=")...)
 			if auc < 0.65 || auc > 0.81 || !strings.Contains(said, "no model can do better than 0.8") {
 				t.Errorf("test AUC %.4f; worker 0 said\n%s", auc, said)
 			}

@@ -16,9 +16,11 @@ import (
 // TestFlights trains on a part of the flights, alone and in every mode on 2 servers and 2 workers.
 func TestFlights(t *testing.T) {
 	law.Slow(t)
+	const rows = "-rows=40000"
+	shared := jobtest.Sharing(t, program, rows)
 	check := func(name string, servers, workers int, args ...string) {
 		t.Run(name, func(t *testing.T) {
-			res, said := jobtest.Run(t, servers, workers, program, append(args, "-rows=40000", "-width=32", "-out=")...)
+			res, said := jobtest.Run(t, servers, workers, shared, append(args, rows, "-width=32", "-out=")...)
 			if auc := res.Last.Values["test AUC"]; auc < 0.69 || !strings.Contains(said, "test AUC ") {
 				t.Errorf("test AUC %.4f; worker 0 said\n%s", auc, said)
 			}

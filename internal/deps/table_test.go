@@ -84,8 +84,8 @@ var house = map[string][]string{
 	"fleet/internal/twin": {"dataset", "fleet", "fleet/internal/trial", "fleet/reader", "fleet/store", "fleet/store/storetest", "internal/checkpoint", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 
 	"examples/...":                {"examples/...", "dataset", "fleet", "fleet/train", "nn", "nn/onnx", "nn/serve", "optimizer", "optimizer/weights", "strategy"},
-	"examples/internal/jobtest":   {"fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},
-	"examples/internal/torchtest": {"dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
+	"examples/internal/jobtest":   {"dataset", "fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},
+	"examples/internal/torchtest": {"dataset", "dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
 	"internal/rules":              {"optimizer"},
 	"optimizer":                   {"optimizer/lr"},
 	"internal/ui":                 {"fleet/stats", "internal/observe"},

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
 	"github.com/gofleet/gofleet/fleet/train"
@@ -72,6 +73,24 @@ func Job(program Program, args ...string) (train.Job, error) {
 		return train.Job{}, err
 	}
 	return job()
+}
+
+// Sharing is a program whose jobs all train and test on the rows that its job of these arguments has: they are read, or
+// made, once for all workers.
+func Sharing(t *testing.T, program Program, args ...string) Program {
+	t.Helper()
+	j, err := Job(program, args...)
+	law.Check(t, err)
+	learn, test, err := j.Data(t.Context())
+	law.Check(t, err)
+	return func(fs *flag.FlagSet) (*train.Options, func() (train.Job, error)) {
+		o, job := program(fs)
+		return o, func() (train.Job, error) {
+			j, err := job()
+			j.Data = func(context.Context) (_, _ *dataset.Dataset, err error) { return learn, test, nil }
+			return j, err
+		}
+	}
 }
 
 // Run runs an example with these arguments on that many servers and workers (no servers: alone), and gives what it came
