@@ -157,6 +157,10 @@ func (c *loading) take(f *wire.Frame) error {
 	return nil
 }
 
+// counts reports whether a worker counts the first weights among the requests that this server has acknowledged to it:
+// it has published them, or got some of them.
+func (c *loading) counts(worker uint32) bool { return worker == 0 || c.part.Floats > 0 }
+
 // forget makes a worker publish from the first piece on when a life begins. The caller holds the lock.
 func (c *loading) forget(worker int) { c.pieces[worker] = 0 }
 

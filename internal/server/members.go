@@ -218,7 +218,7 @@ func (c *membership) lacks(f *wire.Frame) bool {
 	if !c.st.Returned || int64(f.Worker) >= int64(c.roster.Workers()) {
 		return false
 	}
-	if !c.roster.Lacks(&f.Header, c.st.Published) {
+	if !c.roster.Lacks(&f.Header, c.st.Published && c.loading.counts(f.Worker)) {
 		c.st.Broadcast() // a cut may wait for that
 		return false
 	}

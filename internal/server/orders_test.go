@@ -279,6 +279,22 @@ func TestRestartedServerRefusesHold(t *testing.T) {
 	})
 }
 
+// TestRowsThatAJournalLacksAreMissed: a server of rows alone, which has come back without a push that it had acknowledged, finds out:
+// it has shown the worker no first weights, which would count as one request more.
+func TestRowsThatAJournalLacksAreMissed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := job{strategy: strategy.Async(), workers: 2}.server(t)
+		send(t, s, message(t, wire.Header{Op: wire.OpJoin, Worker: 1}, wire.Hello{Process: 2, Fingerprint: s.c.Fingerprint}), wire.StatusOK)
+		s.part.Floats, s.st.Returned = 0, true
+		s.st.Roster.Awake(s.st.Clock.Now())
+		beat := new(wire.Builder)
+		beat.Reset(wire.Header{Op: wire.OpHeartbeat, Worker: 1, Life: 1})
+		send(t, s, beat, wire.StatusOK)
+		beat.Reset(wire.Header{Op: wire.OpHeartbeat, Worker: 1, Life: 1, Acked: 1})
+		send(t, s, beat, wire.StatusBack)
+	})
+}
+
 // TestAReturnedServer0GoesOn with what can't be taken back: it holds from the start, has the work done, and no more.
 func TestAReturnedServer0GoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
