@@ -46,6 +46,9 @@ func Draw(seed uint64) Program {
 	} else if s.Mode == strategy.ModeSync && !often(r, 4) {
 		s.Weighting = strategy.WeightPushes // as the ledger wants it
 	}
+	if s.Mode == strategy.ModeHalfAsync && s.GradientMerge.KSteps > 1 && !p.all(func(l Life) bool { return l.Threads <= 1 }) {
+		p.EvalEvery = 0 // which package train refuses
+	}
 	if r := rand.New(rand.NewPCG(seed, 44)); often(r, 5) {
 		p.Days = pick(r, 1, 3, 9, 14)
 		p.EvalEvery, p.Patience, p.Tests, p.Plateau, p.Worse, p.Sharded, p.Period = 0, 0, 0, 0, false, false, "days"
