@@ -71,7 +71,10 @@ var layers = map[string]func(in layerInputs) *nn.Node{
 	"PositionalEmbedding": func(in layerInputs) *nn.Node { return nn.PositionalEmbedding(in.rows, nn.ParameterOptions{}) },
 	"GRU":                 func(in layerInputs) *nn.Node { return nn.GRU(in.rows, 5, nn.GRUOptions{Mask: in.mask}) },
 	"LSTM":                func(in layerInputs) *nn.Node { return nn.LSTM(in.rows, 5, nn.RecurrentOptions{Mask: in.mask}) },
-	"DIN":                 func(in layerInputs) *nn.Node { return nn.DIN(in.query, in.rows, in.mask, nn.DINOptions{}) },
+	"Bidirectional": func(in layerInputs) *nn.Node {
+		return nn.Bidirectional(nn.GRU, in.rows, 5, nn.RecurrentOptions{Mask: in.mask})
+	},
+	"DIN": func(in layerInputs) *nn.Node { return nn.DIN(in.query, in.rows, in.mask, nn.DINOptions{}) },
 	"DIN by softmax": func(in layerInputs) *nn.Node {
 		return nn.DIN(in.query, in.rows, in.mask, nn.DINOptions{Hidden: []int{3}, Softmax: true, Act: nn.PReLU})
 	},

@@ -46,7 +46,8 @@ func Draw(seed uint64) Program {
 	} else if s.Mode == strategy.ModeSync && !often(r, 4) {
 		s.Weighting = strategy.WeightPushes // as the ledger wants it
 	}
-	if s.Mode == strategy.ModeHalfAsync && s.GradientMerge.KSteps > 1 && !p.all(func(l Life) bool { return l.Threads <= 1 }) {
+	single := func(l Life) bool { return l.Threads <= 1 }
+	if s.Mode == strategy.ModeHalfAsync && s.GradientMerge.KSteps > 1 && !p.all(single) {
 		p.EvalEvery = 0 // which package train refuses
 	}
 	if r := rand.New(rand.NewPCG(seed, 44)); often(r, 5) {
