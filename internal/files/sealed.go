@@ -76,37 +76,18 @@ func Sign(record any, sum *string) (text []byte, err error) {
 	return append(text, '\n'), err
 }
 
-// SumOfRecord returns the checksum of a record's text, which is valid JSON, in which sum is its checksum field. It
-// covers fields that a later version has added. It is empty if text is not a record with that sum.
+// SumOfRecord returns the checksum of a record's text, in which sum is its checksum field. It covers fields that a
+// later version has added. It is empty if text is not a record with that sum.
 func SumOfRecord(text []byte, sum string) string {
-	text = compact(text)
-	at := bytes.LastIndex(text, []byte(sum))
+	var b bytes.Buffer
+	if json.Compact(&b, text) != nil {
+		return ""
+	}
+	at := bytes.LastIndex(b.Bytes(), []byte(sum))
 	if sum == "" || at < 0 {
 		return ""
 	}
-	return SumOf(slices.Delete(text, at, at+len(sum)))
-}
-
-// compact returns JSON without the spaces between its tokens. It takes a tenth of json.Compact's time, which checks the
-// text once more.
-func compact(text []byte) []byte {
-	all := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case ' ', '\t', '\r', '\n':
-		case '"':
-			begin := i
-			for i++; i < len(text) && text[i] != '"'; i++ {
-				if text[i] == '\\' {
-					i++
-				}
-			}
-			all = append(all, text[begin:min(i+1, len(text))]...)
-		default:
-			all = append(all, text[i])
-		}
-	}
-	return all
+	return SumOf(slices.Delete(b.Bytes(), at, at+len(sum)))
 }
 
 // check compares a file's size, and the checksum of the bytes of from, with the record.
