@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,12 +20,14 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/store/storetest"
 	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/transport"
 )
 
 // mark is done/DAY.json.
@@ -210,6 +213,42 @@ func TestPublishBelongsToOneJob(t *testing.T) {
 	})
 	if err != nil || !errors.Is(second, fleet.ErrTaken) {
 		t.Errorf("%v, the second %v", err, second)
+	}
+}
+
+// leaving is a transport that says when a worker leaves, before the servers know.
+type leaving struct {
+	transport.Transport
+	once sync.Once
+	says func()
+}
+
+func (l *leaving) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
+	if strings.HasPrefix(trial.NameOf(req), "leave") {
+		l.once.Do(l.says)
+	}
+	return l.Transport.Call(ctx, endpoint, req, read)
+}
+
+// TestWhoHasLeftPublishesNoMore: a worker that leaves has let go of the directory in which it published. One that begins then
+// leads, and takes it.
+func TestWhoHasLeftPublishesNoMore(t *testing.T) {
+	t.Parallel()
+	dir, left, taken := t.TempDir(), false, error(nil)
+	serving := filepath.Join(dir, "serving")
+	writeDay(t, filepath.Join(dir, "logs", "0411"), 0, 20)
+	next := &leaving{Transport: transport.NewMemory(), says: func() {
+		var claims checkpoint.Claims
+		left, taken = true, claims.Take(t.Context(), serving)
+		claims.Release()
+	}}
+	errs := fleettest.Cluster{Servers: 1, Workers: 1, Options: fleet.Options{Transport: next}}.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+		j := dayJob(dir, "async", train.Days{Last: "0411", Publish: train.Publish{Dir: serving}})
+		_, err := j.Run(ctx, f)
+		return err
+	})
+	if err := errs["worker 0"]; err != nil || !left || taken != nil {
+		t.Errorf("%v; a worker has left: %t; the next to lead: %v", err, left, taken)
 	}
 }
 

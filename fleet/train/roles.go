@@ -73,6 +73,7 @@ func (j Job) Run(ctx context.Context, f *fleet.Fleet) (Result, error) {
 	if err := r.work(ctx); err != nil {
 		return r.result(), j.ended(s, err)
 	}
+	r.publishing.Release() // who begins from here on leads
 	if err := f.StopWorker(ctx); err != nil {
 		if r.left != "" {
 			err = fmt.Errorf("%w; what was trained is in %s", err, j.Out)
