@@ -142,11 +142,12 @@ func (o *Toy) Close(ctx context.Context) error {
 func (o *Toy) Gradients(st *optimizer.Step, batch []Sample) {
 	n := float32(len(batch))
 	for _, p := range []*optimizer.Param{o.W, o.B, o.Big} {
-		clear(p.G)
-		for _, s := range batch {
-			for i := range p.G {
-				p.G[i] += p.W[i] * s.X / n
+		for i, w := range p.W {
+			var sum float32
+			for _, s := range batch {
+				sum += w * s.X
 			}
+			p.G[i] = sum / n
 		}
 	}
 	for e := range st.Rows {
