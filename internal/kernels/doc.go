@@ -44,7 +44,7 @@
 //	gemm_blocked.go                   in blocks that fit caches
 //	gemm_job.go                       on several goroutines
 //	gemm_chunk.go                     on one of them
-//	gemm_pack.go, gemm_pack_amd64.go  operands laid out for the innermost loop
+//	gemm_pack.go, gemm_pack_lanes.go  operands laid out for the innermost loop
 //	gemm_portable.go                  the innermost loop
 //	packed.go                         with one operand that was packed before
 //	gemv.go                           of a matrix and a vector
@@ -55,7 +55,7 @@
 //	vector_portable.go, vector_amd64.go    the loops in Go, and declared for assembly
 //	activation.go, activation_portable.go  functions of one element
 //	softmax.go                             softmax of rows
-//	wide.go, wide_amd64.go                 columns in float64
+//	wide.go, wide_lanes.go                 columns in float64
 //	finite.go                              NaN and infinities
 //
 // Rows of embeddings:
@@ -67,7 +67,7 @@
 // Fewer bits:
 //
 //	narrow.go, narrow_portable.go  formats of 16 and 8 bits
-//	narrow_amd64.go                the loops, declared for assembly
+//	narrow_lanes.go                the loops, declared for assembly
 //
 // The assembly is in *.s, a file for each kind of processor, with the macros of *.h.
 package kernels
