@@ -1,0 +1,22 @@
+// Instructions of NEON for which Go's assembler has no name, as the words they are: TestWords has each assembled by the comment
+// behind it. Operands are numbers of vector registers, in Go's order: sources from the last to the first, then the destination.
+
+#define FADD(m, n, d)  WORD $(0x4e20d400 | (m)<<16 | (n)<<5 | (d)) // fadd d.4s, n.4s, m.4s
+#define FSUB(m, n, d)  WORD $(0x4ea0d400 | (m)<<16 | (n)<<5 | (d)) // fsub d.4s, n.4s, m.4s
+#define FMUL(m, n, d)  WORD $(0x6e20dc00 | (m)<<16 | (n)<<5 | (d)) // fmul d.4s, n.4s, m.4s
+#define FDIV(m, n, d)  WORD $(0x6e20fc00 | (m)<<16 | (n)<<5 | (d)) // fdiv d.4s, n.4s, m.4s
+#define FMAX(m, n, d)  WORD $(0x4e20f400 | (m)<<16 | (n)<<5 | (d)) // fmax d.4s, n.4s, m.4s
+#define FMIN(m, n, d)  WORD $(0x4ea0f400 | (m)<<16 | (n)<<5 | (d)) // fmin d.4s, n.4s, m.4s
+#define FADDP(m, n, d) WORD $(0x6e20d400 | (m)<<16 | (n)<<5 | (d)) // faddp d.4s, n.4s, m.4s
+#define FCMGT(m, n, d) WORD $(0x6ea0e400 | (m)<<16 | (n)<<5 | (d)) // fcmgt d.4s, n.4s, m.4s
+#define BIC(m, n, d)   WORD $(0x4e601c00 | (m)<<16 | (n)<<5 | (d)) // bic d.16b, n.16b, m.16b
+
+#define FABS(n, d)   WORD $(0x4ea0f800 | (n)<<5 | (d)) // fabs d.4s, n.4s
+#define FMAXV(n, d)  WORD $(0x6e30f800 | (n)<<5 | (d)) // fmaxv s_d, n.4s
+#define FCMLT0(n, d) WORD $(0x4ea0e800 | (n)<<5 | (d)) // fcmlt d.4s, n.4s, #0.0
+#define FCMLE0(n, d) WORD $(0x6ea0d800 | (n)<<5 | (d)) // fcmle d.4s, n.4s, #0.0
+#define FCVTNS(n, d) WORD $(0x4e21a800 | (n)<<5 | (d)) // fcvtns d.4s, n.4s
+#define SCVTF(n, d)  WORD $(0x4e21d800 | (n)<<5 | (d)) // scvtf d.4s, n.4s
+
+// FMLAE and FMULE multiply by element e of m.
+#define FMLAE(m, e, n, d) WORD $(0x4f801000 | ((e)&1)<<21 | ((e)>>1)<<11 | (m)<<16 | (n)<<5 | (d)) // fmla d.4s, n.4s, m.s[e]
