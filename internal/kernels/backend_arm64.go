@@ -12,6 +12,11 @@ func withNEON(b backend) backend {
 	b.name = "neon"
 	b.micro = microKernel{rows: 8, cols: 8, run: micro8x8}
 	b.copyPanel, b.turnPanel = copyPanelBlocks, turnPanelBlocks
+	b.axpy, b.beyond, b.scaled, b.add, b.mul = axpyNEON, beyondNEON, scaledNEON, addNEON, mulNEON
+	b.dot, b.sum, b.max = dotNEON, sumNEON, maximumNEON
+	b.relu, b.exp, b.sigmoid, b.tanh = reluNEON, expNEON, sigmoidNEON, tanhNEON
+	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradNEON, sigmoidGradNEON, tanhGradNEON, softmaxGradNEON
+	b.gather, b.scatter = gatherNEON, scatterNEON
 	return b
 }
 

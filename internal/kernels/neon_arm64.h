@@ -7,9 +7,10 @@
 #define FDIV(m, n, d)  WORD $(0x6e20fc00 | (m)<<16 | (n)<<5 | (d)) // fdiv d.4s, n.4s, m.4s
 #define FMAX(m, n, d)  WORD $(0x4e20f400 | (m)<<16 | (n)<<5 | (d)) // fmax d.4s, n.4s, m.4s
 #define FMIN(m, n, d)  WORD $(0x4ea0f400 | (m)<<16 | (n)<<5 | (d)) // fmin d.4s, n.4s, m.4s
-#define FADDP(m, n, d) WORD $(0x6e20d400 | (m)<<16 | (n)<<5 | (d)) // faddp d.4s, n.4s, m.4s
+#define FMLA(m, n, d)  WORD $(0x4e20cc00 | (m)<<16 | (n)<<5 | (d)) // fmla d.4s, n.4s, m.4s
 #define FCMGT(m, n, d) WORD $(0x6ea0e400 | (m)<<16 | (n)<<5 | (d)) // fcmgt d.4s, n.4s, m.4s
 #define BIC(m, n, d)   WORD $(0x4e601c00 | (m)<<16 | (n)<<5 | (d)) // bic d.16b, n.16b, m.16b
+#define BIT(m, n, d)   WORD $(0x6ea01c00 | (m)<<16 | (n)<<5 | (d)) // bit d.16b, n.16b, m.16b
 
 #define FABS(n, d)   WORD $(0x4ea0f800 | (n)<<5 | (d)) // fabs d.4s, n.4s
 #define FMAXV(n, d)  WORD $(0x6e30f800 | (n)<<5 | (d)) // fmaxv s_d, n.4s
@@ -20,3 +21,8 @@
 
 // FMLAE and FMULE multiply by element e of m.
 #define FMLAE(m, e, n, d) WORD $(0x4f801000 | ((e)&1)<<21 | ((e)>>1)<<11 | (m)<<16 | (n)<<5 | (d)) // fmla d.4s, n.4s, m.s[e]
+#define FMLSE(m, e, n, d) WORD $(0x4f805000 | ((e)&1)<<21 | ((e)>>1)<<11 | (m)<<16 | (n)<<5 | (d)) // fmls d.4s, n.4s, m.s[e]
+
+// HALVE shifts whole numbers by one bit, SIGNS by all: −1 for those below zero, else 0.
+#define HALVE(n, d) WORD $(0x4f3f0400 | (n)<<5 | (d)) // sshr d.4s, n.4s, #1
+#define SIGNS(n, d) WORD $(0x4f210400 | (n)<<5 | (d)) // sshr d.4s, n.4s, #31
