@@ -16,6 +16,10 @@ func withNEON(b backend) backend {
 	b.dot, b.sum, b.max = dotNEON, sumNEON, maximumNEON
 	b.relu, b.exp, b.sigmoid, b.tanh = reluNEON, expNEON, sigmoidNEON, tanhNEON
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradNEON, sigmoidGradNEON, tanhGradNEON, softmaxGradNEON
+	b.addWide, b.addSquares = byFours(addWideLanes, addWide), byFours(addSquaresLanes, addSquares)
+	b.normal = normalByFours
+	b.half, b.bfloat, b.int8 = halfLanes, bfloatLanes, int8Lanes
+	b.fromHalf, b.fromBFloat, b.fromInt8 = fromHalfLanes, fromBFloatLanes, fromInt8Lanes
 	b.gather, b.scatter = gatherNEON, scatterNEON
 	return b
 }

@@ -26,3 +26,20 @@
 // HALVE shifts whole numbers by one bit, SIGNS by all: −1 for those below zero, else 0.
 #define HALVE(n, d) WORD $(0x4f3f0400 | (n)<<5 | (d)) // sshr d.4s, n.4s, #1
 #define SIGNS(n, d) WORD $(0x4f210400 | (n)<<5 | (d)) // sshr d.4s, n.4s, #31
+
+// Two float64: WIDEN and WIDEN2 make them of the lower and the upper half of n, NARROW and NARROW2 return them there.
+#define FADDD(m, n, d)  WORD $(0x4e60d400 | (m)<<16 | (n)<<5 | (d)) // fadd d.2d, n.2d, m.2d
+#define FSUBD(m, n, d)  WORD $(0x4ee0d400 | (m)<<16 | (n)<<5 | (d)) // fsub d.2d, n.2d, m.2d
+#define FMULD(m, n, d)  WORD $(0x6e60dc00 | (m)<<16 | (n)<<5 | (d)) // fmul d.2d, n.2d, m.2d
+#define WIDEN(n, d)     WORD $(0x0e617800 | (n)<<5 | (d)) // fcvtl d.2d, n.2s
+#define WIDEN2(n, d)    WORD $(0x4e617800 | (n)<<5 | (d)) // fcvtl2 d.2d, n.4s
+#define NARROW(n, d)    WORD $(0x0e616800 | (n)<<5 | (d)) // fcvtn d.2s, n.2d
+#define NARROW2(n, d)   WORD $(0x4e616800 | (n)<<5 | (d)) // fcvtn2 d.4s, n.2d
+
+// Halves, and whole numbers in fewer bits.
+#define TOHALF(n, d)   WORD $(0x0e216800 | (n)<<5 | (d)) // fcvtn d.4h, n.4s
+#define FROMHALF(n, d) WORD $(0x0e217800 | (n)<<5 | (d)) // fcvtl d.4s, n.4h
+#define TO16(n, d)     WORD $(0x0e612800 | (n)<<5 | (d)) // xtn d.4h, n.4s
+#define TO8(n, d)      WORD $(0x0e212800 | (n)<<5 | (d)) // xtn d.8b, n.8h
+#define FROM8(n, d)    WORD $(0x0f08a400 | (n)<<5 | (d)) // sxtl d.8h, n.8b
+#define FROM16(n, d)   WORD $(0x0f10a400 | (n)<<5 | (d)) // sxtl d.4s, n.4h
