@@ -4,30 +4,26 @@
 // Loops that make one number of slices. They gather what the loops for amd64 do, in the same order, and so give the same bits:
 // sixteen lanes in each of four places. V16 … V19 are the lanes of the first place, V20 … V23 those of the second, and so on.
 
-// START gives all lanes their first value.
-#define START(v) \
-	VMOV v.B16, V16.B16 \
-	VMOV v.B16, V17.B16 \
-	VMOV v.B16, V18.B16 \
-	VMOV v.B16, V19.B16 \
-	VMOV v.B16, V20.B16 \
-	VMOV v.B16, V21.B16 \
-	VMOV v.B16, V22.B16 \
-	VMOV v.B16, V23.B16 \
-	VMOV v.B16, V24.B16 \
-	VMOV v.B16, V25.B16 \
-	VMOV v.B16, V26.B16 \
-	VMOV v.B16, V27.B16 \
-	VMOV v.B16, V28.B16 \
-	VMOV v.B16, V29.B16 \
-	VMOV v.B16, V30.B16 \
-	VMOV v.B16, V31.B16
+// START gives the lanes of two places their first value.
+#define START(v, a, b, c, d, e, f, g, h) \
+	VMOV v.B16, a.B16 \
+	VMOV v.B16, b.B16 \
+	VMOV v.B16, c.B16 \
+	VMOV v.B16, d.B16 \
+	VMOV v.B16, e.B16 \
+	VMOV v.B16, f.B16 \
+	VMOV v.B16, g.B16 \
+	VMOV v.B16, h.B16
 
 // FOLD runs SIXTEEN on each sixteen elements, with the lanes that they go to. Of what is left, LAST has the elements that fill no
-// vector of four in V0 (and V4) first, zeros or V8 behind; FOUR then loads one of four to V1 (and V5), and OP(x, y, sum) adds one.
+// vector of four in V0 (and V4) first, with V8 behind; FOUR then loads one of four to V1 (and V5), and OP(x, y, sum) adds one. V8
+// is the first value. Less than 64 elements have nothing in the third and fourth place.
 #define FOLD(SIXTEEN, LAST, FOUR, OP) \
+	START(V8, V16, V17, V18, V19, V20, V21, V22, V23) \
+	MOVD R2, R7                 \
 	SUBS $64, R2                \
 	BLT  single                 \
+	START(V8, V24, V25, V26, V27, V28, V29, V30, V31) \
 loop:                           \
 	SIXTEEN(16, 17, 18, 19)     \
 	SIXTEEN(20, 21, 22, 23)     \
@@ -70,7 +66,7 @@ last2:                          \
 	OP(0, 4, 22)                \
 finish:
 
-// SHORT has the last one to three elements, as R2 says, R4 elements behind the address p, in V0; label names its ends.
+// SHORT has the last one to three elements, as R2 says, R4 elements behind the address p, in v; one and ready name its labels.
 #define SHORT(p, v, one, ready) \
 	ADD  R4<<2, p, R6           \
 	TBZ  $1, R2, one            \
@@ -83,30 +79,29 @@ one:                            \
 	VLD1 (R6), v.S[0]           \
 ready:
 
-// JOIN makes sixteen lanes of four places, and then four, in V16.
-#define JOIN(OP) \
-	OP(20, 0, 16) \
-	OP(21, 0, 17) \
-	OP(22, 0, 18) \
-	OP(23, 0, 19) \
-	OP(28, 0, 24) \
-	OP(29, 0, 25) \
-	OP(30, 0, 26) \
-	OP(31, 0, 27) \
-	OP(24, 0, 16) \
-	OP(25, 0, 17) \
-	OP(26, 0, 18) \
-	OP(27, 0, 19) \
-	OP(18, 0, 16) \
-	OP(19, 0, 17) \
-	OP(17, 0, 16)
-
-// FINISH makes one number, in F16.
+// FINISH makes one number of the places, in F16: sixteen lanes of two and of four, and then four, two and one.
 #define FINISH(OP) \
-	JOIN(OP)                          \
+	OP(20, 0, 16)   \
+	OP(21, 0, 17)   \
+	OP(22, 0, 18)   \
+	OP(23, 0, 19)   \
+	CMP  $64, R7    \
+	BLT  joined     \
+	OP(28, 0, 24)   \
+	OP(29, 0, 25)   \
+	OP(30, 0, 26)   \
+	OP(31, 0, 27)   \
+	OP(24, 0, 16)   \
+	OP(25, 0, 17)   \
+	OP(26, 0, 18)   \
+	OP(27, 0, 19)   \
+joined:             \
+	OP(18, 0, 16)   \
+	OP(19, 0, 17)   \
+	OP(17, 0, 16)   \
 	VEXT $8, V16.B16, V16.B16, V17.B16 \
-	OP(17, 0, 16)                     \
-	VDUP V16.S[1], V17.S4             \
+	OP(17, 0, 16)   \
+	VDUP V16.S[1], V17.S4 \
 	OP(17, 0, 16)
 
 #define SUMOP(x, y, sum) FADD(x, sum, sum)
@@ -118,19 +113,18 @@ ready:
 	FADD(2, c, c) \
 	FADD(3, d, d)
 
-#define SUMLAST \
-	VEOR V0.B16, V0.B16, V0.B16 \
+#define LAST1 \
+	VMOV V8.B16, V0.B16 \
 	SHORT(R1, V0, one, ready)
 
-#define SUMFOUR FMOVQ.P 16(R1), F1
+#define FOUR1 FMOVQ.P 16(R1), F1
 
 // func sumNEON(x []float32) float32
 TEXT ·sumNEON(SB), NOSPLIT, $0-28
 	MOVD x_base+0(FP), R1
 	MOVD x_len+8(FP), R2
-	VEOR V0.B16, V0.B16, V0.B16
-	START(V0)
-	FOLD(SUM16, SUMLAST, SUMFOUR, SUMOP)
+	VEOR V8.B16, V8.B16, V8.B16
+	FOLD(SUM16, LAST1, FOUR1, SUMOP)
 	FINISH(SUMOP)
 	FMOVS F16, ret+24(FP)
 	RET
@@ -146,8 +140,8 @@ TEXT ·sumNEON(SB), NOSPLIT, $0-28
 	FMLA(3, 7, d)
 
 #define DOTLAST \
-	VEOR V0.B16, V0.B16, V0.B16          \
-	VEOR V4.B16, V4.B16, V4.B16          \
+	VMOV V8.B16, V0.B16                  \
+	VMOV V8.B16, V4.B16                  \
 	SHORT(R1, V0, oneX, readyX)    \
 	SHORT(R3, V4, oneY, readyY)
 
@@ -160,8 +154,7 @@ TEXT ·dotNEON(SB), NOSPLIT, $0-52
 	MOVD x_base+0(FP), R1
 	MOVD x_len+8(FP), R2
 	MOVD y_base+24(FP), R3
-	VEOR V0.B16, V0.B16, V0.B16
-	START(V0)
+	VEOR V8.B16, V8.B16, V8.B16
 	FOLD(DOT16, DOTLAST, DOTFOUR, DOTOP)
 	FINISH(SUMOP)
 	FMOVS F16, ret+48(FP)
@@ -179,18 +172,13 @@ TEXT ·dotNEON(SB), NOSPLIT, $0-52
 	MAXOP(2, 0, c) \
 	MAXOP(3, 0, d)
 
-#define MAXLAST \
-	VMOV V8.B16, V0.B16 \
-	SHORT(R1, V0, one, ready)
-
 // func maximumNEON(x []float32) float32
 TEXT ·maximumNEON(SB), NOSPLIT, $0-28
 	MOVD x_base+0(FP), R1
 	MOVD x_len+8(FP), R2
 	MOVD $0xff800000, R4 // −Inf
 	VDUP R4, V8.S4
-	START(V8)
-	FOLD(MAX16, MAXLAST, SUMFOUR, MAXOP)
+	FOLD(MAX16, LAST1, FOUR1, MAXOP)
 	FINISH(MAXOP)
 	FMOVS F16, ret+24(FP)
 	RET
