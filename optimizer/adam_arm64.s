@@ -1,8 +1,8 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// UPDATE gives from g, m, v and w in V0 to V3 the new m, v and w in V1 to V3. V8 … V13 are b1, c1, b2, c2, rate and eps in all
-// elements. Every product is rounded before it is added, as in Go.
+// UPDATE gives from g, m, v and w in V0 to V3 the new m, v and w in V1 to V3. V8 … V13 are b1, c1, b2, c2, rate and
+// eps in all elements. Every product is rounded before it is added, as in Go.
 #define UPDATE \
 	FMUL(8, 1, 1)  \
 	FMUL(9, 0, 4)  \

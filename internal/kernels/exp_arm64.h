@@ -1,5 +1,5 @@
-// The exponential function and what is made of it, on a vector V0; see exps.h for the formula. EXPS loads the constants to V24 … V28,
-// four to a register: constant i is element i%4 of register 24 + i/4.
+// The exponential function and what is made of it, on a vector V0; see exps.h for the formula. EXPS loads the
+// constants to V24 … V28, four to a register: constant i is element i%4 of register 24 + i/4.
 
 #include "exps.h"
 
@@ -17,7 +17,8 @@
 	VDUP  const, q.S4     \
 	VFMLA x.S4, p.S4, q.S4
 
-// EXP: V0 = eᵛ⁰; clobbers V1 … V4. Limits keep a NaN. 2ⁿ comes in two factors, of n/2 and n−n/2, since 2ⁿ itself may not exist.
+// EXP: V0 = eᵛ⁰; clobbers V1 … V4. Limits keep a NaN. 2ⁿ comes in two factors, of n/2 and n−n/2, since 2ⁿ itself may
+// not exist.
 #define EXP \
 	VDUP  V24.S[0], V4.S4     \
 	FMIN(4, 0, 0)             \

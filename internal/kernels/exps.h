@@ -1,7 +1,7 @@
 // Constants of the exponential function and of what is made of it, for every instruction set.
 //
-// eˣ = 2ⁿ·eʳ with n = round(x/ln 2) and |r| ≤ ln 2/2; eʳ = 1 + r + r²·q(r), where q interpolates at the Chebyshev nodes. ln 2
-// comes in two parts, of which n times the first is exact.
+// eˣ = 2ⁿ·eʳ with n = round(x/ln 2) and |r| ≤ ln 2/2; eʳ = 1 + r + r²·q(r), where q interpolates at the Chebyshev
+// nodes. ln 2 comes in two parts, of which n times the first is exact.
 
 DATA exps<>+0(SB)/4, $89.0                  // above this eˣ overflows
 DATA exps<>+4(SB)/4, $(-104.0)              // below this it is 0

@@ -1,7 +1,8 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// The tile is in V16 … V31, two registers for each of its eight rows; B0 and B1 are numbers of registers with eight columns of B.
+// The tile is in V16 … V31, two registers for each of its eight rows; B0 and B1 are numbers of registers with eight
+// columns of B.
 
 // COLUMNS adds a column of A times a row of B: rows 0 to 3 of A are in register lower, rows 4 to 7 in upper.
 #define COLUMNS(lower, upper, b0, b1) \
@@ -56,7 +57,8 @@
 #define ZERO(v) VEOR v.B16, v.B16, v.B16
 
 // func micro8x8(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
-// A is read as it lies: along its columns if a row is 1 apart from the next, else along its rows, of which col is 1 then.
+// A is read as it lies: along its columns if a row is 1 apart from the next, else along its rows, of which col is 1
+// then.
 TEXT ·micro8x8(SB), NOSPLIT, $0-105
 	MOVD k+0(FP), R0
 	MOVD a_base+8(FP), R8

@@ -36,7 +36,8 @@ done:
 	FROMHALF(2, 3) \
 	FSUB(3, 0, 0)
 
-// BFLOAT does so with upper halves: V10 is 1, V11 0x7fff. A bit more than half of the last place goes up, half only if it is odd.
+// BFLOAT does so with upper halves: V10 is 1, V11 0x7fff. A bit more than half of the last place goes up, half only
+// if it is odd.
 #define BFLOAT \
 	CLAMP                       \
 	VUSHR $16, V1.S4, V2.S4     \
@@ -133,7 +134,8 @@ TEXT ·fromBFloatLanes(SB), NOSPLIT, $0-48
 	FABS(0, 0)    \
 	FMAX(0, 7, 7)
 
-// UNITS makes whole numbers of V0 in V1, in units of V8, of which V9 is the inverse, and leaves in V0 what they don't hold.
+// UNITS makes whole numbers of V0 in V1, in units of V8, of which V9 is the inverse, and leaves in V0 what they don't
+// hold.
 #define UNITS \
 	FMUL(9, 0, 1) \
 	FCVTNS(1, 1)  \

@@ -1,5 +1,6 @@
-// Instructions of NEON for which Go's assembler has no name, as the words they are: TestWords has each assembled by the comment
-// behind it. Operands are numbers of vector registers, in Go's order: sources from the last to the first, then the destination.
+// Instructions of NEON for which Go's assembler has no name, as the words they are: TestWords has each assembled by
+// the comment behind it. Operands are numbers of vector registers, in Go's order: sources from the last to the first,
+// then the destination.
 
 #define FADD(m, n, d)  WORD $(0x4e20d400 | (m)<<16 | (n)<<5 | (d)) // fadd d.4s, n.4s, m.4s
 #define FSUB(m, n, d)  WORD $(0x4ea0d400 | (m)<<16 | (n)<<5 | (d)) // fsub d.4s, n.4s, m.4s
@@ -19,9 +20,9 @@
 #define FCVTNS(n, d) WORD $(0x4e21a800 | (n)<<5 | (d)) // fcvtns d.4s, n.4s
 #define SCVTF(n, d)  WORD $(0x4e21d800 | (n)<<5 | (d)) // scvtf d.4s, n.4s
 
-// FMLAE and FMULE multiply by element e of m.
-#define FMLAE(m, e, n, d) WORD $(0x4f801000 | ((e)&1)<<21 | ((e)>>1)<<11 | (m)<<16 | (n)<<5 | (d)) // fmla d.4s, n.4s, m.s[e]
-#define FMLSE(m, e, n, d) WORD $(0x4f805000 | ((e)&1)<<21 | ((e)>>1)<<11 | (m)<<16 | (n)<<5 | (d)) // fmls d.4s, n.4s, m.s[e]
+// FMLAE and FMLSE multiply by element e of m.
+#define FMLAE(m, e, n, d) WORD $(0x4f801000|((e)&1)<<21|((e)&2)<<10|(m)<<16|(n)<<5|(d)) // fmla d.4s, n.4s, m.s[e]
+#define FMLSE(m, e, n, d) WORD $(0x4f805000|((e)&1)<<21|((e)&2)<<10|(m)<<16|(n)<<5|(d)) // fmls d.4s, n.4s, m.s[e]
 
 // HALVE shifts whole numbers by one bit, SIGNS by all: −1 for those below zero, else 0.
 #define HALVE(n, d) WORD $(0x4f3f0400 | (n)<<5 | (d)) // sshr d.4s, n.4s, #1

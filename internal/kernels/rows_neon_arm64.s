@@ -1,8 +1,8 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// Moves of rows. R0 and R1 point to rows of the batch and of the table, whose dimension is R2; R3 points to the index, of which R4
-// are left. R5 points into the row of the table and R6 counts what is left of it.
+// Moves of rows. R0 and R1 point to rows of the batch and of the table, whose dimension is R2; R3 points to the
+// index, of which R4 are left. R5 points into the row of the table and R6 counts what is left of it.
 
 // ROWS runs SIXTEEN, FOUR and ONE on so many elements of each row.
 #define ROWS(SIXTEEN, FOUR, ONE) \

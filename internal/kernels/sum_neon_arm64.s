@@ -1,8 +1,9 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// Loops that make one number of slices. They gather what the loops for amd64 do, in the same order, and so give the same bits:
-// sixteen lanes in each of four places. V16 … V19 are the lanes of the first place, V20 … V23 those of the second, and so on.
+// Loops that make one number of slices. They gather what the loops for amd64 do, in the same order, and so give the
+// same bits: sixteen lanes in each of four places. V16 … V19 are the lanes of the first place, V20 … V23 those of the
+// second, and so on.
 
 // START gives the lanes of two places their first value.
 #define START(v, a, b, c, d, e, f, g, h) \
@@ -15,9 +16,9 @@
 	VMOV v.B16, g.B16 \
 	VMOV v.B16, h.B16
 
-// FOLD runs SIXTEEN on each sixteen elements, with the lanes that they go to. Of what is left, LAST has the elements that fill no
-// vector of four in V0 (and V4) first, with V8 behind; FOUR then loads one of four to V1 (and V5), and OP(x, y, sum) adds one. V8
-// is the first value. Less than 64 elements have nothing in the third and fourth place.
+// FOLD runs SIXTEEN on each sixteen elements, with the lanes that they go to. Of what is left, LAST has the elements
+// that fill no vector of four in V0 (and V4) first, with V8 behind; FOUR then loads one of four to V1 (and V5), and
+// OP(x, y, sum) adds one. V8 is the first value. Less than 64 elements have nothing in the third and fourth place.
 #define FOLD(SIXTEEN, LAST, FOUR, OP) \
 	START(V8, V16, V17, V18, V19, V20, V21, V22, V23) \
 	MOVD R2, R7                 \
@@ -66,7 +67,8 @@ last2:                          \
 	OP(0, 4, 22)                \
 finish:
 
-// SHORT has the last one to three elements, as R2 says, R4 elements behind the address p, in v; one and ready name its labels.
+// SHORT has the last one to three elements, as R2 says, R4 elements behind the address p, in v; one and ready name
+// its labels.
 #define SHORT(p, v, one, ready) \
 	ADD  R4<<2, p, R6           \
 	TBZ  $1, R2, one            \

@@ -1,8 +1,9 @@
-// Inner loops over vectors by NEON. Slices: R0 dst, R1 x, R3 y; R2 elements are left, and R5 says whether a gradient is added.
+// Inner loops over vectors by NEON. Slices: R0 dst, R1 x, R3 y; R2 elements are left, and R5 says whether a gradient
+// is added.
 //
-// An operation works on V0 and V1, which have elements of x and y, and leaves its result in V0; it may use V2 … V7. What whole
-// vectors leave comes one by one, as a vector with zeros behind its first element. V8 and V9 hold scalar arguments, in every
-// element.
+// An operation works on V0 and V1, which have elements of x and y, and leaves its result in V0; it may use V2 … V7.
+// What whole vectors leave comes one by one, as a vector with zeros behind its first element. V8 and V9 hold scalar
+// arguments, in every element.
 
 // UNARY runs OP on V0, from R1 to R0.
 #define UNARY(OP) \
@@ -26,7 +27,8 @@ one:                    \
 done:                   \
 	RET
 
-// BINARY runs OP(x, y) on registers with elements from R1 and R3, sixteen at a time while it can; its result x goes to R0.
+// BINARY runs OP(x, y) on registers with elements from R1 and R3, sixteen at a time while it can; its result x goes
+// to R0.
 #define BINARY(OP) \
 	SUBS $16, R2        \
 	BLT  fours          \

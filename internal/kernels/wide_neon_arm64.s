@@ -1,8 +1,8 @@
 #include "textflag.h"
 #include "neon_arm64.h"
 
-// Four columns at a time, as float64 in V0 and V1; callers compute what is left behind a multiple of four. R1 x, R2 how many
-// columns, R3 and R4 the float64 of columns. A product is rounded before it is added, as everywhere.
+// Four columns at a time, as float64 in V0 and V1; callers compute what is left behind a multiple of four. R1 x, R2
+// how many columns, R3 and R4 the float64 of columns. A product is rounded before it is added, as everywhere.
 #define WIDE(OP) \
 loop:                  \
 	FMOVQ.P 16(R1), F2 \
