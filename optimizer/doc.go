@@ -84,21 +84,21 @@ package optimizer
 //
 // Rules of dense params:
 //
-//	sgd.go                                      gradient descent
-//	sgd_loop.go, sgd_amd64.go, sgd_other.go     its loops
-//	momentum.go                                 Momentum
-//	adam.go                                     Adam
-//	adam_loop.go, adam_amd64.go, adam_other.go  its loops, the same bits on every machine
-//	adamw.go                                    AdamW
-//	adamax.go                                   Adamax
-//	adagrad.go                                  Adagrad
-//	decayedadagrad.go                           DecayedAdagrad
-//	adadelta.go                                 Adadelta
-//	rmsprop.go                                  RMSProp
-//	ftrl.go                                     Ftrl
-//	lars.go                                     Lars
-//	lamb.go                                     Lamb
-//	dpsgd.go                                    DPSGD
+//	sgd.go                                                     gradient descent
+//	sgd_loop.go, sgd_amd64.go, sgd_arm64.go, sgd_other.go      its loops
+//	momentum.go                                                Momentum
+//	adam.go                                                    Adam
+//	adam_loop.go, adam_amd64.go, adam_arm64.go, adam_other.go  its loops, the same bits on every machine
+//	adamw.go                                                   AdamW
+//	adamax.go                                                  Adamax
+//	adagrad.go                                                 Adagrad
+//	decayedadagrad.go                                          DecayedAdagrad
+//	adadelta.go                                                Adadelta
+//	rmsprop.go                                                 RMSProp
+//	ftrl.go                                                    Ftrl
+//	lars.go                                                    Lars
+//	lamb.go                                                    Lamb
+//	dpsgd.go                                                   DPSGD
 //
 // Rules of rows:
 //

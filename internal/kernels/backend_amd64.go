@@ -25,15 +25,15 @@ var avx2 = withAVX2(portable)
 func withAVX2(b backend) backend {
 	b.name = "avx2"
 	b.micro = microKernel{rows: 6, cols: 16, run: micro6x16}
-	b.copyPanel, b.turnPanel = copyPanelAVX2, turnPanelAVX2
+	b.copyPanel, b.turnPanel = copyPanelBlocks, turnPanelBlocks
 	b.axpy, b.beyond, b.scaled, b.add, b.mul = axpyAVX2, beyondAVX2, scaledAVX2, addAVX2, mulAVX2
 	b.dot, b.sum, b.max = dotAVX2, sumAVX2, maximumAVX2
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX2, expAVX2, sigmoidAVX2, tanhAVX2
 	b.reluGrad, b.sigmoidGrad, b.tanhGrad, b.softmaxGrad = reluGradAVX2, sigmoidGradAVX2, tanhGradAVX2, softmaxGradAVX2
 	b.addWide, b.addSquares = byFours(addWideLanes, addWide), byFours(addSquaresLanes, addSquares)
-	b.normal = normalAVX2
-	b.half, b.bfloat, b.int8 = halfAVX2, bfloatAVX2, int8AVX2
-	b.fromHalf, b.fromBFloat, b.fromInt8 = fromHalfAVX2, fromBFloatAVX2, fromInt8AVX2
+	b.normal = normalByFours
+	b.half, b.bfloat, b.int8 = halfLanes, bfloatLanes, int8Lanes
+	b.fromHalf, b.fromBFloat, b.fromInt8 = fromHalfLanes, fromBFloatLanes, fromInt8Lanes
 	b.gather, b.scatter = gatherAVX2, scatterAVX2
 	return b
 }

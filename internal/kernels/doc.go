@@ -15,11 +15,12 @@
 //
 // # Paths
 //
-// There is one portable path, written in Go, which is the reference, and faster ones in assembly. The fastest one that
-// the processor supports is chosen once. All paths pass the same tests. A path gives the same bits for the same input
-// every time, whatever the number of threads; different paths may differ in the last bits, since they add in another
-// order and fuse multiplications with additions. To compare machines bit by bit, make them use the same path: the
-// environment variable GODEBUG=cpu.avx512f=off (or cpu.avx2=off) disables the faster ones.
+// There is one portable path, written in Go, which is the reference, and faster ones in assembly. The fastest one
+// that the processor supports is chosen once: AVX-512, else AVX2 on amd64, NEON on arm64. All paths pass the same
+// tests. A path gives the same bits for the same input every time, whatever the number of threads. Those in assembly
+// add in one order and fuse the same multiplications with additions, and so have the bits of each other, on all
+// machines; the portable one may differ in the last bits, as may Log, which all have from Go. The environment
+// variable GODEBUG=cpu.avx512f=off (or cpu.avx2=off) disables the faster ones of amd64.
 //
 // # Rules
 //
@@ -33,9 +34,9 @@
 //
 // Paths:
 //
-//	backend.go                          the loops that make up a path
-//	backend_amd64.go, backend_other.go  the paths of a processor
-//	check.go                            checking lengths
+//	backend.go                                            the loops that make up a path
+//	backend_amd64.go, backend_arm64.go, backend_other.go  the paths of a processor
+//	check.go                                              checking lengths
 //
 // Matrix products:
 //
@@ -44,7 +45,7 @@
 //	gemm_blocked.go                   in blocks that fit caches
 //	gemm_job.go                       on several goroutines
 //	gemm_chunk.go                     on one of them
-//	gemm_pack.go, gemm_pack_amd64.go  operands laid out for the innermost loop
+//	gemm_pack.go, gemm_pack_lanes.go  operands laid out for the innermost loop
 //	gemm_portable.go                  the innermost loop
 //	packed.go                         with one operand that was packed before
 //	gemv.go                           of a matrix and a vector
@@ -52,10 +53,11 @@
 // Vectors:
 //
 //	vector.go                              sums, products, biases
-//	vector_portable.go, vector_amd64.go    the loops in Go, and declared for assembly
+//	vector_portable.go                     the loops in Go
+//	vector_amd64.go, vector_arm64.go       and declared for assembly
 //	activation.go, activation_portable.go  functions of one element
 //	softmax.go                             softmax of rows
-//	wide.go, wide_amd64.go                 columns in float64
+//	wide.go, wide_lanes.go                 columns in float64
 //	finite.go                              NaN and infinities
 //
 // Rows of embeddings:
@@ -67,7 +69,9 @@
 // Fewer bits:
 //
 //	narrow.go, narrow_portable.go  formats of 16 and 8 bits
-//	narrow_amd64.go                the loops, declared for assembly
+//	narrow_lanes.go                the loops, declared for assembly
 //
-// The assembly is in *.s, a file for each kind of processor, with the macros of *.h.
+// The assembly is in *.s, a file for each kind of processor, with the macros of *.h; *_lanes.go has what drives it
+// on all. Go's assembler has no names for much of NEON: neon_arm64.h gives them. `.ci/outside arm64` plays the tests
+// of arm64 on any machine, and prints how many instructions its paths take.
 package kernels

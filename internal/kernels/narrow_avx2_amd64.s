@@ -12,8 +12,8 @@
 	VMINPS high, a, c \
 	VMAXPS low, c, c
 
-// func halfAVX2(dst []byte, x []float32)
-TEXT ·halfAVX2(SB), NOSPLIT, $0-48
+// func halfLanes(dst []byte, x []float32)
+TEXT ·halfLanes(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), DI
 	MOVQ x_base+24(FP), SI
 	MOVQ x_len+32(FP), CX
@@ -53,8 +53,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func fromHalfAVX2(dst []float32, src []byte)
-TEXT ·fromHalfAVX2(SB), NOSPLIT, $0-48
+// func fromHalfLanes(dst []float32, src []byte)
+TEXT ·fromHalfLanes(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), CX
 	MOVQ src_base+24(FP), SI
@@ -92,8 +92,8 @@ done:
 	VPSRLD $16, c, n    \
 	VPSLLD $16, n, c
 
-// func bfloatAVX2(dst []byte, x []float32)
-TEXT ·bfloatAVX2(SB), NOSPLIT, $0-48
+// func bfloatLanes(dst []byte, x []float32)
+TEXT ·bfloatLanes(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), DI
 	MOVQ x_base+24(FP), SI
 	MOVQ x_len+32(FP), CX
@@ -135,8 +135,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func fromBFloatAVX2(dst []float32, src []byte)
-TEXT ·fromBFloatAVX2(SB), NOSPLIT, $0-48
+// func fromBFloatLanes(dst []float32, src []byte)
+TEXT ·fromBFloatLanes(SB), NOSPLIT, $0-48
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), CX
 	MOVQ src_base+24(FP), SI
@@ -165,8 +165,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func int8AVX2(dst []byte, x []float32) (scale float32)
-TEXT ·int8AVX2(SB), NOSPLIT, $0-52
+// func int8Lanes(dst []byte, x []float32) (scale float32)
+TEXT ·int8Lanes(SB), NOSPLIT, $0-52
 	MOVQ x_base+24(FP), SI
 	MOVQ x_len+32(FP), CX
 	BROADCAST(0x7fffffff, X7, Y7)
@@ -258,8 +258,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func fromInt8AVX2(dst []float32, src []byte, scale float32)
-TEXT ·fromInt8AVX2(SB), NOSPLIT, $0-52
+// func fromInt8Lanes(dst []float32, src []byte, scale float32)
+TEXT ·fromInt8Lanes(SB), NOSPLIT, $0-52
 	MOVQ dst_base+0(FP), DI
 	MOVQ dst_len+8(FP), CX
 	MOVQ src_base+24(FP), SI

@@ -73,7 +73,7 @@ func TestWide(t *testing.T) {
 			Normal(dst.data, x.data, mean, factor)
 			for i, v := range x.data {
 				d := float64(v) - mean[i]
-				wantSums[i], wantSquares[i] = wantSums[i]+float64(v), wantSquares[i]+d*d
+				wantSums[i], wantSquares[i] = wantSums[i]+float64(v), wantSquares[i]+float64(d*d)
 				if want := float32(d * factor[i]); dst.data[i] != want {
 					t.Fatalf("Normal %d of %d is %v, want %v", i, n, dst.data[i], want)
 				}

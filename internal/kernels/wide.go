@@ -37,7 +37,7 @@ func addSquares(x []float32, sums, mean []float64) {
 	sums, mean = sums[:len(x)], mean[:len(x)]
 	for i, v := range x {
 		d := float64(v) - mean[i]
-		sums[i] += d * d
+		sums[i] += float64(d * d) // rounded, on machines too that would fuse it with the sum
 	}
 }
 

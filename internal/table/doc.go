@@ -83,7 +83,7 @@
 //	hands.go                              several cores at one call
 //	shard.go                              a share of the rows, and its lock
 //	ops.go                                operations on a block of rows
-//	prefetch_amd64.go, prefetch_other.go  loading memory into the cache ahead
+//	prefetch_lines.go, prefetch_other.go  loading memory into the cache ahead
 //	index.go                              row numbers by hash
 //	arena.go                              rows by number
 //	row.go                                the layout of a row in memory

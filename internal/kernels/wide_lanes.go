@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package kernels
 
 //go:noescape
@@ -20,7 +22,7 @@ func byFours(lanes, rest wideLoop) wideLoop {
 	}
 }
 
-func normalAVX2(dst, x []float32, mean, factor []float64) {
+func normalByFours(dst, x []float32, mean, factor []float64) {
 	n := len(x) &^ 3
 	if n > 0 {
 		normalLanes(dst[:n], x[:n], mean[:n], factor[:n])

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package kernels
 
 // turn8 is turnPanel for 8 rows and a depth that is a multiple of 4.
@@ -10,8 +12,8 @@ func turn8(panel []float32, height int, src []float32, stride, depth int)
 //go:noescape
 func copy8(panel []float32, height int, src []float32, stride, rows, depth int)
 
-// turnPanelAVX2 is turnPanel in blocks of 8 rows and 4 columns, and by element around them.
-func turnPanelAVX2(panel []float32, height int, src []float32, stride, rows, depth int) {
+// turnPanelBlocks is turnPanel in blocks of 8 rows and 4 columns, and by element around them.
+func turnPanelBlocks(panel []float32, height int, src []float32, stride, rows, depth int) {
 	rows8, depth4 := rows&^7, depth&^3
 	for r := 0; r < rows8; r += 8 {
 		turn8(panel[r:], height, src[r*stride:], stride, depth4)
@@ -24,8 +26,8 @@ func turnPanelAVX2(panel []float32, height int, src []float32, stride, rows, dep
 	}
 }
 
-// copyPanelAVX2 is copyPanel, fast for whole panels.
-func copyPanelAVX2(panel []float32, height int, src []float32, stride, rows, depth int) {
+// copyPanelBlocks is copyPanel, fast for whole panels.
+func copyPanelBlocks(panel []float32, height int, src []float32, stride, rows, depth int) {
 	if rows%8 != 0 {
 		copyPanel(panel, height, src, stride, rows, depth)
 		return

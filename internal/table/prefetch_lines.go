@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package table
 
 // prefetchEntries prefetches the index line of every item's first entry.

@@ -1,0 +1,202 @@
+#include "textflag.h"
+#include "neon_arm64.h"
+
+// The tile is in V16 … V31, two registers for each of its eight rows; B0 and B1 are numbers of registers with eight
+// columns of B.
+
+// COLUMNS adds a column of A times a row of B: rows 0 to 3 of A are in register lower, rows 4 to 7 in upper.
+#define COLUMNS(lower, upper, b0, b1) \
+	FMLAE(lower, 0, b0, 16) \
+	FMLAE(lower, 0, b1, 17) \
+	FMLAE(lower, 1, b0, 18) \
+	FMLAE(lower, 1, b1, 19) \
+	FMLAE(lower, 2, b0, 20) \
+	FMLAE(lower, 2, b1, 21) \
+	FMLAE(lower, 3, b0, 22) \
+	FMLAE(lower, 3, b1, 23) \
+	FMLAE(upper, 0, b0, 24) \
+	FMLAE(upper, 0, b1, 25) \
+	FMLAE(upper, 1, b0, 26) \
+	FMLAE(upper, 1, b1, 27) \
+	FMLAE(upper, 2, b0, 28) \
+	FMLAE(upper, 2, b1, 29) \
+	FMLAE(upper, 3, b0, 30) \
+	FMLAE(upper, 3, b1, 31)
+
+// ROWS does so for the columns of which V8 … V15 have a row of A each: element e is the one to multiply.
+#define ROWS(e, b0, b1) \
+	FMLAE(8, e, b0, 16)  \
+	FMLAE(8, e, b1, 17)  \
+	FMLAE(9, e, b0, 18)  \
+	FMLAE(9, e, b1, 19)  \
+	FMLAE(10, e, b0, 20) \
+	FMLAE(10, e, b1, 21) \
+	FMLAE(11, e, b0, 22) \
+	FMLAE(11, e, b1, 23) \
+	FMLAE(12, e, b0, 24) \
+	FMLAE(12, e, b1, 25) \
+	FMLAE(13, e, b0, 26) \
+	FMLAE(13, e, b1, 27) \
+	FMLAE(14, e, b0, 28) \
+	FMLAE(14, e, b1, 29) \
+	FMLAE(15, e, b0, 30) \
+	FMLAE(15, e, b1, 31)
+
+// FETCHROW asks for a row of C to write to. Another thread may have it from the last product.
+#define FETCHROW \
+	PRFM (R7), PSTL1KEEP \
+	ADD  R6, R7
+
+#define ADDROW(lo, hi) \
+	VLD1.P (R7)(R6), [V0.S4, V1.S4] \
+	FADD(0, lo, lo)                 \
+	FADD(1, hi, hi)
+
+#define STOREROW(lo, hi) VST1.P [lo.S4, hi.S4], (R5)(R6)
+
+#define ZERO(v) VEOR v.B16, v.B16, v.B16
+
+// func micro8x8(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+// A is read as it lies: along its columns if a row is 1 apart from the next, else along its rows, of which col is 1
+// then.
+TEXT ·micro8x8(SB), NOSPLIT, $0-105
+	MOVD k+0(FP), R0
+	MOVD a_base+8(FP), R8
+	MOVD row+32(FP), R2
+	MOVD col+40(FP), R3
+	MOVD b_base+48(FP), R4
+	MOVD c_base+72(FP), R5
+	MOVD ldc+96(FP), R6
+	LSL  $2, R6
+
+	MOVD R5, R7
+	FETCHROW
+	FETCHROW
+	FETCHROW
+	FETCHROW
+	FETCHROW
+	FETCHROW
+	FETCHROW
+	FETCHROW
+
+	ZERO(V16)
+	ZERO(V17)
+	ZERO(V18)
+	ZERO(V19)
+	ZERO(V20)
+	ZERO(V21)
+	ZERO(V22)
+	ZERO(V23)
+	ZERO(V24)
+	ZERO(V25)
+	ZERO(V26)
+	ZERO(V27)
+	ZERO(V28)
+	ZERO(V29)
+	ZERO(V30)
+	ZERO(V31)
+
+	CMP $1, R2
+	BEQ columns
+
+	// R8 … R15 point to the rows of A.
+	ADD  R2<<2, R8, R9
+	ADD  R2<<2, R9, R10
+	ADD  R2<<2, R10, R11
+	ADD  R2<<2, R11, R12
+	ADD  R2<<2, R12, R13
+	ADD  R2<<2, R13, R14
+	ADD  R2<<2, R14, R15
+	SUBS $4, R0
+	BLT  rowsRest
+
+rows4:
+	FMOVQ.P 16(R8), F8
+	FMOVQ.P 16(R9), F9
+	FMOVQ.P 16(R10), F10
+	FMOVQ.P 16(R11), F11
+	FMOVQ.P 16(R12), F12
+	FMOVQ.P 16(R13), F13
+	FMOVQ.P 16(R14), F14
+	FMOVQ.P 16(R15), F15
+	VLD1.P  64(R4), [V0.S4, V1.S4, V2.S4, V3.S4]
+	VLD1.P  64(R4), [V4.S4, V5.S4, V6.S4, V7.S4]
+	ROWS(0, 0, 1)
+	ROWS(1, 2, 3)
+	ROWS(2, 4, 5)
+	ROWS(3, 6, 7)
+	SUBS $4, R0
+	BGE  rows4
+
+rowsRest:
+	ADDS $4, R0
+	BEQ  done
+
+rows1:
+	FMOVS.P 4(R8), F8
+	FMOVS.P 4(R9), F9
+	FMOVS.P 4(R10), F10
+	FMOVS.P 4(R11), F11
+	FMOVS.P 4(R12), F12
+	FMOVS.P 4(R13), F13
+	FMOVS.P 4(R14), F14
+	FMOVS.P 4(R15), F15
+	VLD1.P  32(R4), [V0.S4, V1.S4]
+	ROWS(0, 0, 1)
+	SUBS $1, R0
+	BNE  rows1
+	B    done
+
+columns:
+	LSL  $2, R3
+	SUBS $4, R0
+	BLT  columnsRest
+
+columns4:
+	VLD1.P (R8)(R3), [V8.S4, V9.S4]
+	VLD1.P (R8)(R3), [V10.S4, V11.S4]
+	VLD1.P (R8)(R3), [V12.S4, V13.S4]
+	VLD1.P (R8)(R3), [V14.S4, V15.S4]
+	VLD1.P 64(R4), [V0.S4, V1.S4, V2.S4, V3.S4]
+	VLD1.P 64(R4), [V4.S4, V5.S4, V6.S4, V7.S4]
+	COLUMNS(8, 9, 0, 1)
+	COLUMNS(10, 11, 2, 3)
+	COLUMNS(12, 13, 4, 5)
+	COLUMNS(14, 15, 6, 7)
+	SUBS $4, R0
+	BGE  columns4
+
+columnsRest:
+	ADDS $4, R0
+	BEQ  done
+
+columns1:
+	VLD1.P (R8)(R3), [V8.S4, V9.S4]
+	VLD1.P 32(R4), [V0.S4, V1.S4]
+	COLUMNS(8, 9, 0, 1)
+	SUBS $1, R0
+	BNE  columns1
+
+done:
+	MOVBU accumulate+104(FP), R8
+	CBZ   R8, store
+	MOVD  R5, R7
+	ADDROW(16, 17)
+	ADDROW(18, 19)
+	ADDROW(20, 21)
+	ADDROW(22, 23)
+	ADDROW(24, 25)
+	ADDROW(26, 27)
+	ADDROW(28, 29)
+	ADDROW(30, 31)
+
+store:
+	STOREROW(V16, V17)
+	STOREROW(V18, V19)
+	STOREROW(V20, V21)
+	STOREROW(V22, V23)
+	STOREROW(V24, V25)
+	STOREROW(V26, V27)
+	STOREROW(V28, V29)
+	STOREROW(V30, V31)
+	RET
