@@ -75,7 +75,7 @@ type CSVColumn struct {
 	// become labels 0 and 1. A line with another text is an error.
 	Values []string
 
-	texts *Texts // numbers the field's texts, in place of all other options; nil for none
+	texts *numberedTexts // numbers the field's texts, in place of all other options; nil for none
 }
 
 func (c CSVColumn) fields() []string {

@@ -48,7 +48,7 @@ type fieldUse struct {
 	digits  []byte
 	scale   []Scaling
 	filler  filler // the number for missing values; without it they are an error
-	texts   *Texts
+	texts   *numberedTexts
 
 	separator []byte   // between the values of a text; empty if it is one value
 	values    []string // permitted texts, by number; nil if the values are numbers

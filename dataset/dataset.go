@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	local "github.com/gofleet/gofleet/internal/files"
 )
 
 // Dataset is a source of rows with the operations that turn them into batches. It is immutable: every method returns a
@@ -113,7 +115,7 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 	if d.err != nil {
 		return nil, "", d.err
 	}
-	r, err := open(context.WithValue(ctx, loading{}, true), d.source, d.epoch)
+	r, err := open(local.ToLoad(ctx), d.source, d.epoch)
 	if err != nil {
 		return nil, "", err
 	}

@@ -1,7 +1,6 @@
 package dataset
 
 import (
-	"context"
 	"encoding"
 	"errors"
 	"go/ast"
@@ -18,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"gorgonia.org/tensor"
 
+	local "github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/law"
 )
 
@@ -54,7 +54,7 @@ func TestEveryFormatIsDescribed(t *testing.T) {
 // TestEveryFormatIsLinewise: no format of this package is forgotten where files are loaded by several goroutines, and one
 // of a user is parsed by several if it says so.
 func TestEveryFormatIsLinewise(t *testing.T) {
-	whole := context.WithValue(t.Context(), loading{}, true)
+	whole := local.ToLoad(t.Context())
 	threads := func(f Format) int { return (&Files{Format: f}).threads(whole) }
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(3))
 	for _, name := range formatTypes(t) {

@@ -19,16 +19,15 @@ var (
 var (
 	// ErrBadLine is wrapped by every [*LineError].
 	ErrBadLine = errors.New("dataset: bad line")
-	// ErrTooManyBad is the error for more bad lines than [Files] may skip.
-	ErrTooManyBad = errors.New("dataset: too many bad lines")
-	// ErrIDX is the error for a file that is no IDX file, or whose size differs from its header.
-	ErrIDX = errors.New("dataset: idx file")
 	// ErrNoRows is the error of a pass over a dataset without a batch: its source is empty, or an option left no rows.
 	// The message names the cause. [Dataset.MayBeEmpty] permits such a pass.
 	ErrNoRows = errors.New("dataset: no rows")
 	// ErrOnePass is the error for a second pass over a source made from an io.Reader.
 	ErrOnePass = errors.New("dataset: source can be read once only")
 )
+
+// errIDX is the error for a file that is no IDX file, or whose size differs from its header.
+var errIDX = errors.New("dataset: idx file")
 
 // LineError reports a line that could not be parsed: the file, line and field, the expected value and the actual text.
 // A [Parser] sets Field, Want and Got; the reader adds the file and line.

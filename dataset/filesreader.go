@@ -101,5 +101,5 @@ func (r *filesReader) pass(err error) error {
 	if r.SkipBad == 0 {
 		return fmt.Errorf("dataset: bad line: %w", bad)
 	}
-	return fmt.Errorf("%w: %d, and SkipBad allows %d; the last is %w", ErrTooManyBad, r.bad, r.SkipBad, bad)
+	return fmt.Errorf("dataset: too many bad lines: %d, and SkipBad allows %d; the last is %w", r.bad, r.SkipBad, bad)
 }

@@ -30,7 +30,7 @@ const (
 func ReadIDX(r io.Reader) (*IDX, error) {
 	f, err := unpack.Open(io.NopCloser(r))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrIDX, err)
+		return nil, fmt.Errorf("%w: %w", errIDX, err)
 	}
 	dims, size, err := readIDXHeader(f)
 	if err != nil {
@@ -38,13 +38,13 @@ func ReadIDX(r io.Reader) (*IDX, error) {
 	}
 	data, err := io.ReadAll(io.LimitReader(f, int64(size)+1)) // memory grows with the data, whatever the header says
 	if err != nil {
-		return nil, fmt.Errorf("%w of dimensions %v: %w", ErrIDX, dims, err)
+		return nil, fmt.Errorf("%w of dimensions %v: %w", errIDX, dims, err)
 	}
 	if len(data) < size {
-		return nil, fmt.Errorf("%w of dimensions %v: it ends after %d of %d values", ErrIDX, dims, len(data), size)
+		return nil, fmt.Errorf("%w of dimensions %v: it ends after %d of %d values", errIDX, dims, len(data), size)
 	}
 	if len(data) > size {
-		return nil, fmt.Errorf("%w of dimensions %v: it goes on after its %d values", ErrIDX, dims, size)
+		return nil, fmt.Errorf("%w of dimensions %v: it goes on after its %d values", errIDX, dims, size)
 	}
 	return &IDX{dims, data}, nil
 }
@@ -53,26 +53,26 @@ func ReadIDX(r io.Reader) (*IDX, error) {
 func readIDXHeader(r io.Reader) (dims []int, size int, err error) {
 	var magic [4]byte
 	if _, err := io.ReadFull(r, magic[:]); err != nil {
-		return nil, 0, fmt.Errorf("%w: no header: %w", ErrIDX, err)
+		return nil, 0, fmt.Errorf("%w: no header: %w", errIDX, err)
 	}
 	if magic[0] != 0 || magic[1] != 0 {
-		return nil, 0, fmt.Errorf("%w: it begins with % x, want 00 00 and a type", ErrIDX, magic)
+		return nil, 0, fmt.Errorf("%w: it begins with % x, want 00 00 and a type", errIDX, magic)
 	}
 	if magic[2] != idxBytes {
-		return nil, 0, fmt.Errorf("%w: its values are of type 0x%02x, want 0x08 (unsigned bytes)", ErrIDX, magic[2])
+		return nil, 0, fmt.Errorf("%w: its values are of type 0x%02x, want 0x08 (unsigned bytes)", errIDX, magic[2])
 	}
 	if n := magic[3]; n < 1 || n > idxMaxDims {
-		return nil, 0, fmt.Errorf("%w: it has %d dimensions, want 1 to %d", ErrIDX, n, idxMaxDims)
+		return nil, 0, fmt.Errorf("%w: it has %d dimensions, want 1 to %d", errIDX, n, idxMaxDims)
 	}
 	raw := make([]byte, 4*int(magic[3]))
 	if _, err := io.ReadFull(r, raw); err != nil {
-		return nil, 0, fmt.Errorf("%w: its header is cut off: %w", ErrIDX, err)
+		return nil, 0, fmt.Errorf("%w: its header is cut off: %w", errIDX, err)
 	}
 	size = 1
 	for ; len(raw) > 0; raw = raw[4:] {
 		d := binary.BigEndian.Uint32(raw)
 		if d > maxIDX || size > maxIDX/max(int(d), 1) {
-			return nil, 0, fmt.Errorf("%w of dimensions %v, %d…: more than %d values", ErrIDX, dims, d, maxIDX)
+			return nil, 0, fmt.Errorf("%w of dimensions %v, %d…: more than %d values", errIDX, dims, d, maxIDX)
 		}
 		dims = append(dims, int(d))
 		size *= int(d)
@@ -132,15 +132,15 @@ func readIDXFile(fsys fs.FS, name string, prefixes []string) (*IDX, error) {
 // labelled returns a dataset of images and their classes.
 func labelled(images, labels *IDX) (*Dataset, error) {
 	if len(images.Dims) != 3 || images.Dims[1] < 1 || images.Dims[2] < 1 {
-		return nil, fmt.Errorf("%w of images has dimensions %v, want [N, height, width]", ErrIDX, images.Dims)
+		return nil, fmt.Errorf("%w of images has dimensions %v, want [N, height, width]", errIDX, images.Dims)
 	}
 	if len(labels.Dims) != 1 || labels.Dims[0] != images.Dims[0] {
-		return nil, fmt.Errorf("%w of labels has dimensions %v, want [%d], one for each image", ErrIDX, labels.Dims,
+		return nil, fmt.Errorf("%w of labels has dimensions %v, want [%d], one for each image", errIDX, labels.Dims,
 			images.Dims[0])
 	}
 	for i, label := range labels.Data {
 		if label > 9 {
-			return nil, fmt.Errorf("%w of labels: number %d is %d, want 0 to 9", ErrIDX, i, label)
+			return nil, fmt.Errorf("%w of labels: number %d is %d, want 0 to 9", errIDX, i, label)
 		}
 	}
 	pixels := images.Dims[1] * images.Dims[2]

@@ -35,7 +35,7 @@ func TestReadIDX(t *testing.T) {
 		"broken zip": {zipped(t, good)[:20], "unexpected EOF"},
 	} {
 		_, err := ReadIDX(strings.NewReader(c.text))
-		if !errors.Is(err, ErrIDX) || !strings.Contains(err.Error(), c.want) {
+		if !errors.Is(err, errIDX) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"io"
 	"runtime"
 	"sync"
+
+	local "github.com/gofleet/gofleet/internal/files"
 )
 
 // crewReader is one pass over files whose lines several goroutines parse: one goroutine divides the files into chunks
@@ -44,22 +46,12 @@ type badRow struct {
 // chunkText is the approximate number of bytes of text in a chunk.
 const chunkText = 64 << 10
 
-// loading is the key of a context whose pass may use all cores, since no training runs until it ends.
-type loading struct{}
-
-// Loading reports whether a source was opened with ctx to be loaded into memory, as [Dataset.Load] does. It may then
-// use all cores; otherwise a training loop runs at the same time.
-func Loading(ctx context.Context) bool {
-	all, _ := ctx.Value(loading{}).(bool)
-	return all
-}
-
 // threads returns the number of goroutines that parse in a pass.
 func (f *Files) threads(ctx context.Context) int {
 	switch {
 	case f.Threads > 0:
 		return f.Threads
-	case Loading(ctx) && linewise(f.Format):
+	case local.Loading(ctx) && linewise(f.Format):
 		return runtime.GOMAXPROCS(0)
 	}
 	return 1

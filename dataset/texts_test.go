@@ -22,7 +22,7 @@ func TestWithTexts(t *testing.T) {
 		"numbers and words of JSON":  {JSONLines{Schema: []CSVColumn{{Column: Ints("hour")}}}, `{"hour":3,"of":true}` + "\n" + `{"hour":4,"of":"a\nb"}` + "\n" + `{"hour":5}`, "of", "true a\nb "},
 		"a number with its spelling": {JSONLines{Schema: []CSVColumn{{Column: Floats("x")}}}, `{"x":3}` + "\n" + `{"x":3.0}`, "x", "3 3.0"},
 	} {
-		format, texts, err := WithTexts(c.format, c.field, "beside")
+		format, textOf, err := WithTexts(c.format, c.field, "beside")
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
@@ -41,7 +41,7 @@ func TestWithTexts(t *testing.T) {
 			if _, err := fmt.Sscan(strings.TrimSuffix(beside, "]"), &number); err != nil || before != plain[i] {
 				t.Fatalf("%s: row %q, want %q with a number beside: %v", name, row, plain[i], err)
 			}
-			got = append(got, texts.Text(number))
+			got = append(got, textOf(number))
 		}
 		if said := strings.Join(got, " "); said != c.want {
 			t.Errorf("%s: texts are %q, want %q", name, said, c.want)

@@ -208,7 +208,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if len(params) == 0 {
 		return errors.New("fleet: Minimize: the objective has no parameters")
 	}
-	if err := optimizer.CheckParams(o.rule, params); err != nil {
+	if err := optimizer.CheckRule(o.rule, params...); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	if limit := proc.LimitCollector(); limit > 0 {

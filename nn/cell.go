@@ -299,14 +299,5 @@ func pass(x *cell, grad []float32) {
 	}
 }
 
-// mix is the finaliser of splitmix64.
-func mix(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // turns are the last steps of the threads that have trained a graph, by thread and number of threads.
 type turns map[[2]int]turn

@@ -13,6 +13,9 @@ import (
 // Op is your own operation on float32 numbers, from which [Custom] makes nodes. It is plain data, used by several
 // goroutines at once, and must be deterministic. A panic in it becomes the error of the step: an [ErrOpPanicked] that
 // names the node and wraps the panic's value, if that is an error. Test it with package nntest.
+//
+// An Op whose value for an example also depends on the other examples of the batch has a method OfBatch(). It is called
+// with whole batches; [InferenceModel.Freeze] refuses it.
 type Op interface {
 	// Shape is the shape of the value, from the inputs' shapes, each without the batch.
 	Shape(in [][]int) ([]int, error)
@@ -20,13 +23,6 @@ type Op interface {
 	Forward(c *OpCall)
 	// Backward adds to the Grad of each input that has one, given c.Out.Grad.
 	Backward(c *OpCall)
-}
-
-// BatchOp is an Op whose value for an example also depends on the other examples of the batch. It is called with whole
-// batches; [InferenceModel.Freeze] refuses it.
-type BatchOp interface {
-	Op
-	OfBatch()
 }
 
 // OpCall is the input and output of one call of an Op, and valid only during the call. A large batch is split into
@@ -72,7 +68,7 @@ type (
 )
 
 func opOf(o Op) op {
-	if _, is := o.(BatchOp); is {
+	if _, is := o.(interface{ OfBatch() }); is {
 		return ownBatch{ownOp{o}}
 	}
 	return ownRows{ownOp{o}}

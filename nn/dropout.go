@@ -48,12 +48,12 @@ func (d dropout) draw(factors []float32, key uint64, at int) {
 	choice := [2]float32{keep, 0}
 	const step = 0x9e3779b97f4a7c15
 	key += step * uint64((at+1)/2)
-	bits := mix(key)
+	bits := kernels.Mix(key)
 	for i := range factors {
 		bits >>= 32
 		if (at+i)%2 == 0 {
 			key += step
-			bits = mix(key)
+			bits = kernels.Mix(key)
 		}
 		// the sign of a difference, without a branch that can't be predicted
 		factors[i] = choice[(bits&math.MaxUint32-dropped)>>63]

@@ -213,7 +213,7 @@ func (f *Frequencies) see(b int) {
 
 func (f *Frequencies) bucket(id int64, hash int) int {
 	each := len(f.last) / frequencyHashes
-	return hash*each + int(mix(uint64(id)+uint64(hash+1)*0x9e3779b97f4a7c15)%uint64(each))
+	return hash*each + int(kernels.Mix(uint64(id)+uint64(hash+1)*0x9e3779b97f4a7c15)%uint64(each))
 }
 
 // MarshalBinary implements [encoding.BinaryMarshaler].

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/optimizer"
 )
 
@@ -189,9 +190,9 @@ func (e *engine) publish() error {
 
 // key is the seed of a node's draws in the step. The first thread of worker 0 has the keys of a process alone.
 func (t turn) key(n *Node) uint64 {
-	key := optimizer.Key(n.graph.seed+t.number-1, n.name)
+	key := kernels.Stream(n.graph.seed+t.number-1, n.name)
 	if who := uint64(t.worker)<<32 | uint64(t.thread); who > 0 {
-		key = mix(key ^ mix(who))
+		key = kernels.Mix(key ^ kernels.Mix(who))
 	}
 	return key
 }

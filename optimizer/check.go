@@ -15,20 +15,23 @@ import (
 // CheckRule returns an error that says what is wrong with a rule, or nil. It runs the method Check of everything in it,
 // nested rules and schedules included. It refuses pointers, since they are different types from the rules that trainers
 // know, and processes would compare their addresses; and wrappers in places where they would have no effect. Trainers
-// call it before they train.
-func CheckRule(r Rule) error {
+// call it before they train. With params it also refuses names of others, in a [PerParam] or as exceptions of a clip:
+// a mistyped name would have no effect.
+func CheckRule(r Rule, params ...*Param) error {
 	if r == nil {
 		return errNoRule
 	}
 	if err := inspect(reflect.ValueOf(&r).Elem(), false); err != nil {
 		return prefixed(err)
 	}
-	return checkNesting(r)
+	if err := checkNesting(r); err != nil || len(params) == 0 {
+		return err
+	}
+	return checkNames(r, params)
 }
 
-// CheckParams returns an error if a rule names params that the objective does not have, in a [PerParam] or as
-// exceptions of a clip: a mistyped name would have no effect. Trainers call it when they know the params.
-func CheckParams(r Rule, params []*Param) error {
+// checkNames returns an error if a rule names params that the objective does not have.
+func checkNames(r Rule, params []*Param) error {
 	for {
 		if n, ok := r.(interface{ paramNames() []string }); ok {
 			for _, name := range n.paramNames() {

@@ -164,10 +164,10 @@ func TestCheckParams(t *testing.T) {
 		`ClipByGlobalNorm names unknown param "y"`:                           optimizer.ClipByGlobalNorm{Rule: per("emb"), Norm: 1, Except: []string{"emb", "y"}},
 		`ClipByNorm names unknown param "z"`:                                 optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1, Except: []string{"z"}},
 	} {
-		refuses(t, optimizer.CheckParams(rule, params), says)
+		refuses(t, optimizer.CheckRule(rule, params...), says)
 	}
 	for _, rule := range []optimizer.Rule{optimizer.SGD{}, per("emb"), optimizer.ClipByNorm{Rule: per("emb"), Norm: 1, Except: []string{"w"}}} {
-		if err := optimizer.CheckParams(rule, params); err != nil {
+		if err := optimizer.CheckRule(rule, params...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -175,7 +175,7 @@ func TestCheckParams(t *testing.T) {
 	for i := range many {
 		many[i] = &optimizer.Param{Name: "p"}
 	}
-	refuses(t, optimizer.CheckParams(per("v"), many), "and 5 more")
+	refuses(t, optimizer.CheckRule(per("v"), many...), "and 5 more")
 }
 
 func TestClippedNaNShows(t *testing.T) {

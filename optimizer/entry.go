@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 // Entry decides which ids of an embedding get a row, so that rare ids cost no memory. An id without a row reads as a
@@ -86,5 +88,5 @@ func checkCoeff(name string, v float64) error {
 // Drawn reports whether the param's [Entry.Probability] gives an id a row.
 func (p *Param) Drawn(id uint64) bool {
 	const lots = 0x6c6f7473 // another stream than that of initial values
-	return unit(Key(p.Seed^lots, p.Name)^mix(id+1), 0) < p.Entry.Probability
+	return unit(kernels.Stream(p.Seed^lots, p.Name)^kernels.Mix(id+1), 0) < p.Entry.Probability
 }

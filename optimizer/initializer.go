@@ -1,6 +1,10 @@
 package optimizer
 
-import "math"
+import (
+	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
 
 // Initializer gives a param its values before the first update. Fill sets every element of w; element i must be a pure
 // function of the initializer's fields, key and i, so that a row has the same values on any server, in any order, and
@@ -16,27 +20,9 @@ type Initializer interface {
 	Fill(w []float32, key uint64)
 }
 
-// Key returns the random stream of the param with this name under this seed.
-func Key(seed uint64, name string) uint64 {
-	h := uint64(14695981039346656037) // FNV-1a; never change it: initial values depend on it
-	for i := range len(name) {
-		h = (h ^ uint64(name[i])) * 1099511628211
-	}
-	return mix(h ^ mix(seed+0x9e3779b97f4a7c15))
-}
-
-// mix is the finaliser of splitmix64.
-func mix(x uint64) uint64 {
-	x ^= x >> 30
-	x *= 0xbf58476d1ce4e5b9
-	x ^= x >> 27
-	x *= 0x94d049bb133111eb
-	return x ^ x>>31
-}
-
 // unit is the i-th number of the stream, uniform in [0, 1) with 53 bits.
 func unit(key uint64, i int) float64 {
-	return float64(mix(key+uint64(i+1)*0x9e3779b97f4a7c15)>>11) * 0x1p-53
+	return float64(kernels.Mix(key+uint64(i+1)*0x9e3779b97f4a7c15)>>11) * 0x1p-53
 }
 
 // normal is the i-th standard normal number of the stream (Box-Muller over two numbers of it).

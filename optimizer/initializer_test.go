@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 func TestInitialValuesArePureFunctions(t *testing.T) {
@@ -39,7 +41,7 @@ func TestMomentsOfInitializers(t *testing.T) {
 		{Normal{Mean: 3}, 3, 1, -3, 9},
 		{TruncatedNormal{Mean: 3}, 3, 0.8796, 1, 5},
 	} {
-		c.init.Fill(w, Key(1, "w"))
+		c.init.Fill(w, kernels.Stream(1, "w"))
 		var sum, square float64
 		for _, v := range w {
 			sum += float64(v)

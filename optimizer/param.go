@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 // Param is one trainable variable: a dense array, or (Embedding true) a table of rows.
@@ -69,7 +71,7 @@ func (p *Param) Dim() int {
 func (p *Param) Height() int { return p.Shape[0] }
 
 // InitDense sets w, all elements of a dense param, to the initial values.
-func (p *Param) InitDense(w []float32) { fill(p.Init, w, Key(p.Seed, p.Name)) }
+func (p *Param) InitDense(w []float32) { fill(p.Init, w, kernels.Stream(p.Seed, p.Name)) }
 
 // First sets w, all elements of a dense param, to the weights that training begins with. It may be W itself.
 func (p *Param) First(w []float32) {
@@ -86,7 +88,7 @@ func (p *Param) InitRow(w []float32, id uint64) {
 		r.FillRow(w, id)
 		return
 	}
-	fill(p.Init, w, mix(Key(p.Seed, p.Name)^mix(id+1)))
+	fill(p.Init, w, kernels.Mix(kernels.Stream(p.Seed, p.Name)^kernels.Mix(id+1)))
 }
 
 func fill(init Initializer, w []float32, key uint64) {

@@ -292,7 +292,7 @@ func TestClusters(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rm := rolemaker.FromEnvironment(c.env.get)
 			id, err := rm.Identity()
-			_, meets := rm.(rolemaker.Resolver)
+			_, meets := rm.(resolver)
 			if err == nil && !meets {
 				err = id.Validate()
 			}

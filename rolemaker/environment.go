@@ -175,7 +175,7 @@ type meets struct {
 	by MPISymmetric
 }
 
-// Resolve implements [Resolver].
+// Resolve is what [RoleMaker] says of it.
 func (m meets) Resolve(ctx context.Context) (Identity, error) {
 	id, err := m.meet(ctx, environment(m.by.Getenv), m.by)
 	if err != nil {

@@ -1,6 +1,7 @@
 package rolemaker_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -111,8 +112,13 @@ func TestFromEnvironmentRefuses(t *testing.T) {
 	}
 }
 
+// resolver is a role maker whose processes must meet.
+type resolver interface {
+	Resolve(ctx context.Context) (rolemaker.Identity, error)
+}
+
 func TestFromEnvironmentOfRanksIsAResolver(t *testing.T) {
-	if _, ok := rolemaker.FromEnvironment(openMPI(0, 2).get).(rolemaker.Resolver); !ok {
+	if _, ok := rolemaker.FromEnvironment(openMPI(0, 2).get).(resolver); !ok {
 		t.Error("ranks of MPI can't meet")
 	}
 }

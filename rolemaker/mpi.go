@@ -81,7 +81,8 @@ func (e env) mpi() (c claim, err error) {
 	return c, err
 }
 
-// Resolve implements [Resolver]: all ranks meet, servers announce their endpoints, and every rank gets the list.
+// Resolve is what [RoleMaker] says of it: all ranks meet, servers announce their endpoints, and every rank gets the
+// list.
 //
 // A server reserves its port until just before Resolve returns, and can then listen there. Ports are chosen outside the
 // range that the system uses for outgoing connections.

@@ -8,19 +8,14 @@ import (
 // RoleMaker determines the role of the calling process.
 //
 // Contract: Identity is fast, does not use the network, and returns the same answer each time. A role maker that does
-// not know the servers' endpoints before the processes have met also implements [Resolver]; its Identity then has the
-// right number of Servers, each "".
+// not know the servers' endpoints before the processes have met has a method Resolve(ctx) (Identity, error), which is
+// called once in each process and returns the complete identity: its Identity has the right number of Servers, each "".
+// If ctx ends first, the error of Resolve names the missing processes.
 type RoleMaker interface {
 	Identity() (Identity, error)
 }
 
-// Resolver is a role maker whose processes must meet to learn where the servers are. Resolve is called once in each
-// process and returns the complete identity. If ctx ends first, its error names the missing processes.
-type Resolver interface {
-	Resolve(ctx context.Context) (Identity, error)
-}
-
-// Resolve returns the complete, validated identity of r, whether or not r is a [Resolver].
+// Resolve returns the complete, validated identity of r, whether or not its processes must meet.
 func Resolve(ctx context.Context, r RoleMaker) (Identity, error) {
 	if r == nil {
 		return Identity{}, errors.New("rolemaker: no role maker; FromEnvironment(nil) finds one")
@@ -36,8 +31,10 @@ func Resolve(ctx context.Context, r RoleMaker) (Identity, error) {
 }
 
 func resolve(ctx context.Context, r RoleMaker) (Identity, error) {
-	if resolver, ok := r.(Resolver); ok {
-		return resolver.Resolve(ctx)
+	if meets, ok := r.(interface {
+		Resolve(ctx context.Context) (Identity, error)
+	}); ok {
+		return meets.Resolve(ctx)
 	}
 	return r.Identity()
 }

@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"sync"
+
+	"github.com/gofleet/gofleet/internal/certs"
 )
 
 // certificates are the files of a TLSDir, which are read again when they have changed, like a mounted Secret whose
@@ -23,7 +25,7 @@ type certificates struct {
 
 // found returns the current state of the files.
 func (c *certificates) found() (all [3]os.FileInfo) {
-	ca, cert, key := TLSFiles(c.dir)
+	ca, cert, key := certs.Files(c.dir)
 	for i, name := range []string{ca, cert, key} {
 		all[i], _ = os.Stat(name)
 	}

@@ -116,7 +116,7 @@ func (z *compressed) Call(ctx context.Context, endpoint string, req [][]byte, re
 // decode returns the payload of a message. It is in rest or in held, which the caller releases.
 func (z *compressed) decode(e envelope, rest []byte) (payload []byte, held *buffer, err error) {
 	switch e.codec {
-	case codec.NoneID:
+	case plainCodec:
 		return rest, nil, nil
 	case refusalCodec:
 		return nil, nil, refusedBy(e.want, rest)
@@ -181,7 +181,7 @@ func (z *compressed) screen(first []byte, show func([]byte) error) error {
 	if err != nil {
 		return err
 	}
-	if e.codec == codec.NoneID {
+	if e.codec == plainCodec {
 		return show(first[envelopeSize:])
 	}
 	if _, err := z.codecOf(e); err != nil {
@@ -219,7 +219,7 @@ func (z *compressed) open(req []byte, screen func([]byte) error, p *packet) (e e
 	if err != nil {
 		return e, nil, nil, err
 	}
-	if e.codec != codec.NoneID && e.codec != refusalCodec {
+	if e.codec != plainCodec && e.codec != refusalCodec {
 		if _, err := z.codecOf(e); err != nil {
 			return e, nil, nil, fmt.Errorf("%w: %w", ErrRefused, err)
 		}

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-
-	"github.com/gofleet/gofleet/transport/codec"
 )
 
 // An envelope is the first 16 bytes of a message between two Compressed transports. What follows stays 8-aligned.
@@ -28,6 +26,7 @@ const (
 	envelopeSize = 16
 	plainBytes   = 64 // first bytes that are not encoded, so that a message can be screened before it is decoded
 	sumAt        = 8  // offset of the checksum
+	plainCodec   = 0  // codec.Codec's ID of none
 	refusalCodec = 255
 	largestRaw   = 1<<48 - 1
 )
@@ -97,7 +96,7 @@ func openEnvelope(message []byte, limit int) (e envelope, rest []byte, err error
 		return envelope{summed: summed}, nil, err
 	}
 	e.summed = summed
-	if plain := e.codec == codec.NoneID || e.codec == refusalCodec; plain && e.raw != len(rest) {
+	if plain := e.codec == plainCodec || e.codec == refusalCodec; plain && e.raw != len(rest) {
 		return e, nil, fmt.Errorf("an envelope announces %d bytes and holds %d; both sides must be Compressed", e.raw,
 			len(rest))
 	}

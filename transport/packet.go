@@ -49,7 +49,7 @@ func (p *packet) release() {
 
 // pack fills the packet with parts, encoded by c if that makes them smaller, and with a checksum if summed is set.
 func (p *packet) pack(parts [][]byte, c codec.Codec, want byte, summed bool) {
-	e := envelope{codec: codec.NoneID, want: want, raw: sizeOf(parts), summed: summed}
+	e := envelope{codec: plainCodec, want: want, raw: sizeOf(parts), summed: summed}
 	p.parts = append(p.parts[:0], p.head[:])
 	if first, small := p.encode(parts, e.raw, c); small != nil {
 		e.codec = c.ID()
@@ -70,7 +70,7 @@ func (p *packet) refuse(err error, summed bool) {
 // encode returns the beginning of the message, which is sent unencoded, and the rest encoded; nil if encoding does not
 // pay.
 func (p *packet) encode(parts [][]byte, size int, c codec.Codec) (first, small []byte) {
-	if c.ID() == codec.NoneID || size < worthTrying || size >= worthProbe && !promising(parts, c) {
+	if c.ID() == plainCodec || size < worthTrying || size >= worthProbe && !promising(parts, c) {
 		return nil, nil
 	}
 	src, held := whole(parts, size)

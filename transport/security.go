@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/gofleet/gofleet/internal/certs"
 )
 
 // FromEnv returns a FastHTTP that is secured, and listens, as the environment says:
@@ -104,22 +105,9 @@ func (f *FastHTTP) serverTLS() (*tls.Config, error) {
 	return config, nil
 }
 
-// TLSFiles returns the paths of the files in a TLS directory: the authority, the certificate and its key. They are
-// ca.pem, cert.pem and key.pem, or ca.crt, tls.crt and tls.key, as in a Secret of Kubernetes, if there is a ca.crt and
-// no ca.pem.
-func TLSFiles(dir string) (ca, cert, key string) {
-	names := []string{"ca.pem", "cert.pem", "key.pem"}
-	if _, err := os.Stat(filepath.Join(dir, names[0])); errors.Is(err, os.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err == nil {
-			names = []string{"ca.crt", "tls.crt", "tls.key"}
-		}
-	}
-	return filepath.Join(dir, names[0]), filepath.Join(dir, names[1]), filepath.Join(dir, names[2])
-}
-
 // readTLSDir loads a directory of certificates. With a token, a client may have no certificate of its own.
 func readTLSDir(dir string, token bool) (*tls.Config, error) {
-	ca, cert, key := TLSFiles(dir)
+	ca, cert, key := certs.Files(dir)
 	pem, err := os.ReadFile(ca)
 	if err != nil {
 		return nil, fmt.Errorf("transport: TLS directory: %w", err)

@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/files"
 )
 
 // Files is a source that reads Parquet files one after the other.
@@ -73,7 +74,7 @@ func (f *Files) threads(ctx context.Context) int {
 	switch {
 	case f.Threads > 0:
 		return f.Threads
-	case dataset.Loading(ctx):
+	case files.Loading(ctx):
 		return runtime.GOMAXPROCS(0)
 	}
 	return 1

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/certs"
 	"github.com/gofleet/gofleet/transport"
 )
 
@@ -43,7 +44,7 @@ func mode(t *transport.FastHTTP) string {
 
 // readCertificates reports how long the certificates of a directory are valid, and for which hosts.
 func (d *doctor) readCertificates(dir string) {
-	ca, cert, key := transport.TLSFiles(dir)
+	ca, cert, key := certs.Files(dir)
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		d.say("certificate", "none, which a client with a token does without")

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -26,7 +27,9 @@ func (d *doctor) identify(p *patient) {
 	}
 	maker := rolemaker.FromEnvironment(look)
 	id, err := maker.Identity()
-	_, meets := maker.(rolemaker.Resolver)
+	_, meets := maker.(interface {
+		Resolve(ctx context.Context) (rolemaker.Identity, error)
+	})
 	if err == nil && !meets {
 		err = id.Validate()
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/strategy/placement"
 )
 
 // Rows are the rows of given ids, in the same order.
@@ -44,7 +44,7 @@ func (r *Reader) Rows(ctx context.Context, name string, ids []uint64) (*Rows, er
 // serverOf returns the server that has a row.
 func (r *Reader) serverOf(p *wire.ReadableParam, id uint64) int {
 	if p.Block == 0 {
-		return int(placement.Mix(id) % uint64(len(r.servers)))
+		return int(kernels.Mix(id) % uint64(len(r.servers)))
 	}
 	return p.On[id/uint64(p.Block)]
 }

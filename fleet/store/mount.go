@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"path"
@@ -52,9 +51,6 @@ func Unmount(scheme string) {
 // packages are this module's packages that mount a scheme.
 var packages = map[string]string{"s3": "s3", "hdfs": "hadoop", "afs": "hadoop"}
 
-// ErrNotMounted is the error for a URL without a mounted store for its scheme.
-var ErrNotMounted = errors.New("not a path on this machine, and no store is mounted for it")
-
 // Of returns the store of a URL and the name in it.
 func Of(url string) (s Store, name string, err error) {
 	scheme, name, _ := strings.Cut(url, "://")
@@ -62,7 +58,8 @@ func Of(url string) (s Store, name string, err error) {
 	mounts.RLock()
 	defer mounts.RUnlock()
 	if s = mounts.of[scheme]; s == nil {
-		return nil, "", fmt.Errorf("%q is %w: %s", url, ErrNotMounted, advice(scheme))
+		return nil, "", fmt.Errorf("%q is not a path on this machine, and no store is mounted for it: %s", url,
+			advice(scheme))
 	}
 	return s, Clean(name), nil
 }

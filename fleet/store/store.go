@@ -14,6 +14,8 @@ import (
 // once, must return soon after their context ends, and must retry requests that may succeed at the next attempt. The
 // error for a file that does not exist wraps [fs.ErrNotExist]; for a name that the store can't represent, because of a
 // character outside portable file names, [fs.ErrInvalid].
+//
+// A store whose requests cost other than a network service's has a method Costs() [Costs].
 type Store interface {
 	// Stat describes a file.
 	Stat(ctx context.Context, name string) (Info, error)
@@ -61,12 +63,8 @@ type Condition struct {
 // ErrChanged is the error for a file that does not have the given version, or exists although it should not.
 var ErrChanged = errors.New("the file was changed by another")
 
-// Coster is a Store that reports the cost of its requests. Others are assumed to cost as much as a network service.
-type Coster interface {
-	Costs() Costs
-}
-
-// Costs are the costs of a store's requests. The zero value is for a network service.
+// Costs are the costs of a store's requests, as its optional method Costs reports them. The zero value is for a network
+// service.
 type Costs struct {
 	// Beat is the interval at which a job renews its claim on a directory; 0 means 5 s.
 	Beat time.Duration
@@ -75,12 +73,4 @@ type Costs struct {
 	// FromStart says that reading a part of a file costs as much as reading everything before it: files are then read
 	// in order, or copied.
 	FromStart bool
-}
-
-// CostsOf returns the costs of a store.
-func CostsOf(s Store) (c Costs) {
-	if says, is := s.(Coster); is {
-		c = says.Costs()
-	}
-	return c
 }

@@ -128,10 +128,11 @@ type parting func(dataset.Row) string
 // read reads the rows, and returns the function that groups them.
 func (x *Examination) read(ctx context.Context, format dataset.Format) (rows *dataset.Dataset, part parting,
 	err error) {
-	texts, column := (*dataset.Texts)(nil), x.By
+	var textOf func(number int64) string
+	column := x.By
 	if lined(format).Schema != nil && x.By != "" {
 		column = "-by " + x.By
-		if format, texts, err = dataset.WithTexts(format, x.By, column); err != nil {
+		if format, textOf, err = dataset.WithTexts(format, x.By, column); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -148,8 +149,8 @@ func (x *Examination) read(ctx context.Context, format dataset.Format) (rows *da
 	case at < 0 || columns[at].Varying || columns[at].Width() != 1:
 		return nil, nil, fmt.Errorf("train: -by=%s: rows of %T have no column of that name with one number a row", x.By,
 			x.Format)
-	case texts != nil:
-		return rows, func(r dataset.Row) string { return texts.Text(r.Ints(at)[0]) }, nil
+	case textOf != nil:
+		return rows, func(r dataset.Row) string { return textOf(r.Ints(at)[0]) }, nil
 	}
 	return rows, func(r dataset.Row) string {
 		switch {

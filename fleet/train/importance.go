@@ -115,7 +115,7 @@ func (x *Examination) fields(columns []dataset.Column) map[string][]place {
 type rederiver struct {
 	format dataset.JSONLines // of these columns, with fields alone
 	fields []string          // of the files
-	texts  []*dataset.Texts
+	texts  []func(number int64) string
 }
 
 // newRederiver returns a rederiver of columns that the graph needs, nil if there are none, and a format like f that
@@ -165,7 +165,7 @@ func (r *rederiver) derive(ctx context.Context, batch dataset.Batch, shuffled st
 			if field == shuffled {
 				from = other
 			}
-			text := r.texts[i].Text(batch["-importance "+field].Int64s()[from])
+			text := r.texts[i](batch["-importance "+field].Int64s()[from])
 			if object[field] = text; text == "true" || text == "false" { // which are numbers too
 				object[field] = text == "true"
 			}

@@ -65,7 +65,7 @@ func (j *Job) texts(most int64) (fields []check.Field, rows *dataset.Dataset, er
 	for i := range fields {
 		f := &fields[i]
 		f.Column = "text of " + f.Name
-		if format, f.Texts, err = dataset.WithTexts(format, f.Name, f.Column); err != nil {
+		if format, f.Text, err = dataset.WithTexts(format, f.Name, f.Column); err != nil {
 			return nil, nil, err
 		}
 		columns[i] = f.Column

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"math/big"
 	"net"
@@ -121,4 +122,17 @@ func writeDir(dir string, ca, cert, key []byte) error {
 		}
 	}
 	return nil
+}
+
+// Files returns the paths of the files in a TLS directory: the authority, the certificate and its key. They are
+// ca.pem, cert.pem and key.pem, or ca.crt, tls.crt and tls.key, as in a Secret of Kubernetes, if there is a ca.crt and
+// no ca.pem.
+func Files(dir string) (ca, cert, key string) {
+	names := []string{"ca.pem", "cert.pem", "key.pem"}
+	if _, err := os.Stat(filepath.Join(dir, names[0])); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(filepath.Join(dir, "ca.crt")); err == nil {
+			names = []string{"ca.crt", "tls.crt", "tls.key"}
+		}
+	}
+	return filepath.Join(dir, names[0]), filepath.Join(dir, names[1]), filepath.Join(dir, names[2])
 }

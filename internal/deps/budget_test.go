@@ -17,17 +17,17 @@ type budget struct {
 // budgets are those of top-level folders, and of each package of more than 1,500 lines. Who needs more changes a number in
 // the same commit, and says in its message what it buys.
 var budgets = map[string]budget{
-	"dataset":             {5887, 86},
-	"dataset/...":         {7228, 88},
-	"fleet":               {2621, 45},
-	"fleet/...":           {17874, 145},
-	"fleet/fleetrun":      {4136, 0},
+	"dataset":             {5863, 82},
+	"dataset/...":         {7203, 84},
+	"fleet":               {2620, 45},
+	"fleet/...":           {17866, 142},
+	"fleet/fleetrun":      {4140, 0},
 	"fleet/train":         {7240, 34},
-	"internal/...":        {45897, 0},
+	"internal/...":        {45929, 0},
 	"internal/checkpoint": {2751, 0},
 	"internal/client":     {2136, 0},
 	"internal/collective": {1557, 0},
-	"internal/kernels":    {3025, 0},
+	"internal/kernels":    {3040, 0},
 	"internal/server":     {6336, 0},
 	"internal/session":    {1832, 0},
 	"internal/starter":    {1677, 0},
@@ -37,11 +37,11 @@ var budgets = map[string]budget{
 	"optimizer":           {1853, 53},
 	"optimizer/...":       {4466, 93},
 	"optimizer/weights":   {1741, 13},
-	"rolemaker":           {1834, 17},
-	"rolemaker/...":       {2538, 17},
-	"strategy/...":        {1394, 61},
-	"transport":           {2748, 28},
-	"transport/...":       {2985, 35},
+	"rolemaker":           {1833, 16},
+	"rolemaker/...":       {2537, 16},
+	"strategy/...":        {1388, 60},
+	"transport":           {2740, 27},
+	"transport/...":       {2977, 33},
 }
 
 // TestBudgets holds the house to its size: no part may grow unnoticed, and what a part has lost its budget loses too.

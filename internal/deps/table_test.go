@@ -14,6 +14,7 @@ var house = map[string][]string{
 	"dataset/parquet": {"dataset", "internal/files", "internal/kernels", "internal/tokens"},
 
 	"strategy":                         {"internal/files", "strategy/placement"},
+	"strategy/placement":               {"internal/kernels"},
 	"strategy/placement/placementtest": {"strategy/placement"},
 
 	"transport":                 {"internal/certs", "internal/count", "internal/proc", "transport/codec"},
@@ -47,7 +48,7 @@ var house = map[string][]string{
 	"fleet/store/hadoop":    {"fleet/store"},
 	"internal/modelfiles":   {"internal/files", "internal/narrow", "internal/safetensors"},
 	"internal/narrow":       {"internal/kernels"},
-	"internal/overlay":      {"internal/narrow"},
+	"internal/overlay":      {"internal/kernels", "internal/narrow"},
 	"internal/journal":      {"internal/files"},
 	"internal/checkpoint":   {"internal/awake", "internal/epoch", "internal/files", "internal/modelfiles", "internal/progress", "internal/rules", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/exchange":     {"internal/backend", "internal/count", "internal/gradient", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/wire", "optimizer", "strategy"},
@@ -76,7 +77,7 @@ var house = map[string][]string{
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
 	"fleet/train/internal/check":   {"dataset", "internal/rules", "internal/tokens", "nn", "optimizer", "optimizer/local"},
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
-	"fleet/reader":                 {"internal/peer", "internal/wire", "strategy/placement", "transport", "transport/codec"},
+	"fleet/reader":                 {"internal/kernels", "internal/peer", "internal/wire", "transport", "transport/codec"},
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},
 	"fleet/internal/jobs":          {"dataset", "fleet", "fleet/internal/trial", "fleet/internal/twin", "fleet/train", "internal/epoch", "internal/modelfiles", "nn", "nn/serve", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/internal/trial":         {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
@@ -87,7 +88,7 @@ var house = map[string][]string{
 	"examples/internal/jobtest":   {"dataset", "fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},
 	"examples/internal/torchtest": {"dataset", "dataset", "examples/internal/jobtest", "fleet", "fleet/fleettest", "fleet/train", "nn", "optimizer", "optimizer/weights"},
 	"internal/rules":              {"optimizer"},
-	"optimizer":                   {"optimizer/lr"},
+	"optimizer":                   {"internal/kernels", "optimizer/lr"},
 	"internal/ui":                 {"fleet/stats", "internal/observe"},
 	"internal/observe":            {"fleet/stats", "internal/count"},
 }

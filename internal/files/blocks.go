@@ -4,8 +4,6 @@ import (
 	"io"
 	"slices"
 	"sync"
-
-	"github.com/gofleet/gofleet/fleet/store"
 )
 
 const (
@@ -62,7 +60,7 @@ func (f *remote) keep(from, to int64) (*Scratch, error) {
 		}
 		k.kept, k.all = kept, make([]block, (f.info.Size+blockBytes-1)/blockBytes)
 	}
-	if !k.all[0].here && store.CostsOf(f.in).FromStart {
+	if !k.all[0].here && costs(f.in).FromStart {
 		from, to = 0, f.info.Size
 	}
 	first, end := int(from/blockBytes), int((to-1)/blockBytes)+1

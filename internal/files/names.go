@@ -38,7 +38,15 @@ func Beat(name string) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return store.CostsOf(s).Beat
+	return costs(s).Beat
+}
+
+// costs returns what requests to a store cost.
+func costs(s store.Store) (c store.Costs) {
+	if says, is := s.(interface{ Costs() store.Costs }); is {
+		c = says.Costs()
+	}
+	return c
 }
 
 // parts splits a URL into its beginning and the name in its store; before is empty for a name of this machine.

@@ -243,3 +243,13 @@ func (s *Scratch) Close() error {
 	}
 	return err
 }
+
+// loading is the key of a context whose reading may use all cores, since no training runs until it ends.
+type loading struct{}
+
+// ToLoad returns a context with which rows are loaded into memory.
+func ToLoad(ctx context.Context) context.Context { return context.WithValue(ctx, loading{}, true) }
+
+// Loading reports whether rows are read with a context of [ToLoad]. All cores may be used then; otherwise a training
+// loop runs at the same time.
+func Loading(ctx context.Context) bool { return ctx.Value(loading{}) != nil }

@@ -19,7 +19,7 @@ import (
 var patience = time.Minute
 
 // patienceWith returns the patience with a store.
-func patienceWith(s store.Store) time.Duration { return cmp.Or(store.CostsOf(s).Answer, patience) }
+func patienceWith(s store.Store) time.Duration { return cmp.Or(costs(s).Answer, patience) }
 
 // ask makes one request to a store, with a time limit of its patience plus longer. The error is an *fs.PathError, like
 // that of a disk.

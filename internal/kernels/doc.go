@@ -62,6 +62,7 @@
 //
 // Rows of embeddings:
 //
+//	mix.go      numbers spread over all numbers, and streams of them by name
 //	unique.go   the different ids of a batch, and their positions
 //	sortids.go  sorting ids
 //	rows.go     gathering rows, and adding them back

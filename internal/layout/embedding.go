@@ -21,7 +21,7 @@ type Embedding struct {
 func (e *Embedding) Owns(s int, id uint64) bool { return e.plan.ServerOf(e.variable, id) == s }
 
 // Blocks returns the server of each of the embedding's blocks, and the number of rows of every block but the last.
-// There are no blocks if rows are spread by their ids ([placement.Mix]).
+// There are no blocks if rows are spread by their ids ([kernels.Mix]).
 func (e *Embedding) Blocks() (on []int, rows int) {
 	for _, b := range e.plan.BlocksOf(e.variable) {
 		on = append(on, b.Server)

@@ -1,6 +1,10 @@
 package overlay
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
 
 // filter tests whether a layer may contain an id. It is true for every id of a layer, and false for about 98 in 100 of
 // all others. Each id has four bits of one word (a Bloom filter in blocks, Putze, Sanders and Singler 2007), so that a
@@ -17,13 +21,13 @@ func (f filter) holds(n int) bool { return n <= len(f)*idsPerWord }
 func (f filter) add(l *layer) {
 	for _, ids := range [][]uint64{l.ids, l.gone} {
 		for _, id := range ids {
-			at, mask := f.place(mixed(id))
+			at, mask := f.place(kernels.Mix(id))
 			f[at] |= mask
 		}
 	}
 }
 
-// mayHave tests the id that mixed has turned into h.
+// mayHave tests the id that kernels.Mix has turned into h.
 func (f filter) mayHave(h uint64) bool {
 	at, mask := f.place(h)
 	return f[at]&mask == mask
@@ -32,11 +36,4 @@ func (f filter) mayHave(h uint64) bool {
 func (f filter) place(h uint64) (at, mask uint64) {
 	at, _ = bits.Mul64(h, uint64(len(f)))
 	return at, 1<<(h&63) | 1<<(h>>6&63) | 1<<(h>>12&63) | 1<<(h>>18&63)
-}
-
-// mixed spreads ids over all numbers (the end of SplitMix64, Steele, Lea and Flood 2014).
-func mixed(id uint64) uint64 {
-	id = (id ^ id>>30) * 0xbf58476d1ce4e5b9
-	id = (id ^ id>>27) * 0x94d049bb133111eb
-	return id ^ id>>31
 }

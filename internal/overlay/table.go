@@ -7,6 +7,8 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync/atomic"
+
+	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 // Table holds the rows of an embedding. Its rows never change, and any number of goroutines may read them.
@@ -93,7 +95,7 @@ func (k *kept) known(ids []uint64) (bits uint64) {
 		return 0
 	}
 	for i, id := range ids {
-		if k.knows.mayHave(mixed(id)) {
+		if k.knows.mayHave(kernels.Mix(id)) {
 			bits |= 1 << i
 		}
 	}
@@ -113,7 +115,7 @@ func (k *kept) row(w []float32, id uint64) bool {
 // changedRow copies the row of an id in the newest layer that contains it to w, as row does; has is false if it
 // is dropped there.
 func (k *kept) changedRow(w []float32, id uint64) (has, known bool) {
-	h := mixed(id)
+	h := kernels.Mix(id)
 	for i := len(k.layers) - 1; i >= 0; i-- {
 		l := k.layers[i]
 		if !l.knows.mayHave(h) {

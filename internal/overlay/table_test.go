@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/internal/narrow"
 )
@@ -164,7 +165,7 @@ func TestReadersBesideAFold(t *testing.T) {
 	const n, deltas = 300, 40
 	ids := make([]uint64, n)
 	for i := range ids {
-		ids[i] = mixed(uint64(i))
+		ids[i] = kernels.Mix(uint64(i))
 	}
 	slices.Sort(ids)
 	table, err := Read(1, n, narrow.Float32, rowsOf(ids, 1, 0))

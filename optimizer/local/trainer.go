@@ -41,10 +41,7 @@ func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
 // New returns a trainer for params with the weights that they begin with, as [optimizer.Param] says. [Trainer.SetDense]
 // and [Trainer.SetRows] give others.
 func New(params []*optimizer.Param, rule optimizer.Rule) (*Trainer, error) {
-	if err := optimizer.CheckRule(rule); err != nil {
-		return nil, fmt.Errorf("local: %w", err)
-	}
-	if err := optimizer.CheckParams(rule, params); err != nil {
+	if err := optimizer.CheckRule(rule, params...); err != nil {
 		return nil, fmt.Errorf("local: %w", err)
 	}
 	t := &Trainer{rule: rule, params: params, limits: rules.Limits(rule, params)}

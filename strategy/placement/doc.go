@@ -18,7 +18,7 @@
 //
 // Three kinds of variable exist. An ordinary one is cut and placed. A Whole one is placed but never cut: its update
 // rule needs all of it at once (a norm over the variable). An Open one is an embedding that takes any uint64 as an id;
-// it has no blocks, its rows are spread over all servers by [Mix] of the id.
+// it has no blocks, its rows are spread over all servers by a hash of the id.
 //
 // Test your own Policy with package placementtest.
 package placement

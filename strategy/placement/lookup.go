@@ -1,5 +1,7 @@
 package placement
 
+import "github.com/gofleet/gofleet/internal/kernels"
+
 // BlocksOf are the blocks of variable v, in order; none for an open one. The slice is the plan's own.
 func (p *Plan) BlocksOf(v int) []Placed {
 	return p.Blocks[p.starts[v]:p.starts[v+1]:p.starts[v+1]]
@@ -30,7 +32,7 @@ func (p *Plan) Variable(name string) (v int, ok bool) {
 // blocks of one variable are of one size, the last excepted.
 func (p *Plan) ServerOf(v int, id uint64) int {
 	if p.Variables[v].Open {
-		return int(Mix(id) % uint64(p.Servers))
+		return int(kernels.Mix(id) % uint64(p.Servers))
 	}
 	if b := p.BlockOf(v, id); b >= 0 {
 		return p.Blocks[p.starts[v]+b].Server

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/strategy/placement"
 	"pgregory.net/rapid"
@@ -176,7 +177,7 @@ func TestServerOf(t *testing.T) {
 	}{
 		{0, 0, 0}, {0, 261, 0}, {0, 262, 1}, {0, 523, 1}, {0, 524, 2}, {0, 783, 2}, {0, 784, -1}, {0, 1 << 63, -1},
 		{1, 127, 0}, {1, 128, -1}, {2, 63, 1}, {2, 64, 2},
-		{6, 0, 0}, {6, 1, int(placement.Mix(1) % 3)}, {6, 1 << 63, int(placement.Mix(1<<63) % 3)},
+		{6, 0, 0}, {6, 1, int(kernels.Mix(1) % 3)}, {6, 1 << 63, int(kernels.Mix(1<<63) % 3)},
 	}
 	for _, tt := range tests {
 		if got := p.ServerOf(tt.v, tt.row); got != tt.want {

@@ -8,7 +8,7 @@ import (
 
 // Codec encodes and decodes whole messages. Implementations are safe for concurrent use.
 type Codec interface {
-	// ID is the codec's number on the wire. 0 to 15 belong to this package.
+	// ID is the codec's number on the wire. 0 to 15 belong to this package; 0 is none.
 	ID() byte
 	// Name is what ByName and a strategy call it.
 	Name() string
@@ -29,7 +29,7 @@ var (
 
 // The numbers of the codecs on the wire. They never change.
 const (
-	NoneID byte = 0
+	noneID byte = 0
 	s2ID   byte = 1
 	zstdID byte = 2
 	gzipID byte = 3
@@ -40,7 +40,7 @@ var table = []struct {
 	name  string
 	build func() Codec
 }{
-	{NoneID, "none", func() Codec { return none{} }},
+	{noneID, "none", func() Codec { return none{} }},
 	{s2ID, "s2", func() Codec { return s2Codec{} }},
 	{zstdID, "zstd", func() Codec { return newZstd() }},
 	{gzipID, "gzip", func() Codec { return new(gzipCodec) }},

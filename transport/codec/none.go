@@ -3,7 +3,7 @@ package codec
 // none copies the message.
 type none struct{}
 
-func (none) ID() byte { return NoneID }
+func (none) ID() byte { return noneID }
 
 func (none) Name() string { return "none" }
 

@@ -89,7 +89,7 @@ func New(o Options, scheme string) (*Store, error) {
 	return s, nil
 }
 
-// Costs implements [store.Coster].
+// Costs says that requests take as long as the commands of a shell.
 func (s *Store) Costs() store.Costs {
 	const commands = 3 // that one request may wait for, such as a put
 	return store.Costs{Beat: 30 * time.Second, Answer: max(5*time.Minute, commands*s.timeout), FromStart: true}

@@ -226,7 +226,7 @@ func TestPatience(t *testing.T) {
 	for timeout, want := range map[time.Duration]time.Duration{0: 6 * time.Minute, time.Second: 5 * time.Minute, time.Hour: 3 * time.Hour} {
 		s, err := New(Options{Command: command("x"), Timeout: timeout}, "hdfs")
 		law.Check(t, err)
-		if got := store.CostsOf(s).Answer; got != want {
+		if got := s.Costs().Answer; got != want {
 			t.Errorf("with a timeout of %v an answer may take %v, want %v", timeout, got, want)
 		}
 	}

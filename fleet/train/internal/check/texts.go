@@ -9,20 +9,19 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/tokens"
 )
 
 // Field is a field of the files, with the texts that they have before anything is made of them.
 type Field struct {
 	Name    string
-	Column  string         // of Job.Texts, with the number of each row's text
-	Texts   *dataset.Texts // by number
-	Missing []string       // texts that mean no value, besides ""
-	Feeds   []string       // that have its values; nil if at most parts of it are used
-	ID      bool           // a text is an id, by its spelling
-	Hash    int64          // the number of ids that texts become; 0 if they are not hashed
-	Values  bool           // that of a number by its value
+	Column  string // of Job.Texts, with the number of each row's text
+	Text    func(number int64) string
+	Missing []string // texts that mean no value, besides ""
+	Feeds   []string // that have its values; nil if at most parts of it are used
+	ID      bool     // a text is an id, by its spelling
+	Hash    int64    // the number of ids that texts become; 0 if they are not hashed
+	Values  bool     // that of a number by its value
 }
 
 // texts are those of a field in some rows.
@@ -59,7 +58,7 @@ func (r *Report) readTexts(ctx context.Context, j Job) error {
 		t := &texts{Field: f}
 		for number, rows := range counts[i] {
 			t.all += rows
-			if is := f.Texts.Text(int64(number)); is != "" && !slices.Contains(f.Missing, is) {
+			if is := f.Text(int64(number)); is != "" && !slices.Contains(f.Missing, is) {
 				t.there, t.known = t.there+rows, append(t.known, text{is, rows})
 			}
 		}
