@@ -3,6 +3,7 @@ package trial
 import (
 	"bytes"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -38,4 +39,10 @@ func (l *Log) Lines(word string) (all []string) {
 		}
 	}
 	return all
+}
+
+// Last returns the last n lines that are warnings or worse.
+func (l *Log) Last(n int) string {
+	all := slices.DeleteFunc(l.Lines(""), func(line string) bool { return strings.Contains(line, "level=INFO") })
+	return strings.TrimSpace(strings.Join(all[max(0, len(all)-n):], ""))
 }

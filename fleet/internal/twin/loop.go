@@ -1,11 +1,9 @@
 package twin
 
 import (
-	"fmt"
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/rolemaker"
 )
 
 // LedgerName is the table with a weight for each sample.
@@ -162,19 +160,6 @@ func (l Leg) Drifts() bool { return l.drifts() }
 
 // Kind is what kind of job a leg is: "alone", "collective" or its mode.
 func (l Leg) Kind() string { return l.kind() }
-
-// Roles are the processes of a leg by name.
-func (l Leg) Roles() map[string]rolemaker.RoleMaker {
-	all := map[string]rolemaker.RoleMaker{}
-	for i, m := range l.roles() {
-		name := fmt.Sprintf("worker %d", i-l.Servers)
-		if i < l.Servers {
-			name = fmt.Sprintf("server %d", i)
-		}
-		all[name] = m
-	}
-	return all
-}
 
 // Rates says whether a table rates its rows by shows and clicks.
 func (n Net) Rates() bool { return n.rates() }

@@ -1,13 +1,11 @@
 package twin
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -37,7 +36,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 		if run.order = nil; l.ordered() {
 			run.order = newOrder(p.Seed + uint64(i))
 		}
-		run.log.begins = nil
+		run.log = new(trial.Log)
 		synctest.Test(t, func(*testing.T) { err = run.leg(i, l) })
 		if run.order != nil {
 			run.saw.orders[i] = run.order.made()
@@ -46,7 +45,7 @@ func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 			err = run.begun(l)
 		}
 		if err != nil {
-			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.last(12))
+			return run.saw, fmt.Errorf("leg %d: %w\n%s", i, err, run.log.Last(12))
 		}
 	}
 	return run.saw, nil
@@ -61,11 +60,11 @@ type run struct {
 
 	mu     sync.Mutex // guards what follows
 	saw    Seen
-	log    lines
 	chains map[string][]string // of bases and deltas, by the checkpoint that knows them
 
 	newest string // base or delta, of worker 0
 
+	log     *trial.Log        // of the leg that is played
 	network *transport.Memory // of a leg that is read
 	order   *order            // of the leg that is played, nil where none decides
 }
@@ -79,31 +78,8 @@ type Seen struct {
 	wide     []string          // messages that are larger than they may be
 }
 
-// lines are those of the log, for who reads of a failure.
-type lines struct {
-	mu sync.Mutex
-	strings.Builder
-	begins []string // what servers say that they begin from
-}
-
-func (l *lines) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if _, says, is := bytes.Cut(b, []byte(`msg="begins from `)); is {
-		quoted, _ := strconv.QuotedPrefix(`"` + string(says))
-		text, _ := strconv.Unquote(quoted)
-		l.begins = append(l.begins, text)
-	}
-	if bytes.Contains(b, []byte("level=INFO")) {
-		return len(b), nil
-	}
-	return l.Builder.Write(b)
-}
-
 // begun says where servers of a leg say that they begin from something else than it does.
 func (r *run) begun(l Leg) error {
-	r.log.mu.Lock()
-	defer r.log.mu.Unlock()
 	if l.Servers == 0 || l.returns() || l.From.Dir == "" || l.From.How == "worker" {
 		return nil
 	}
@@ -115,9 +91,10 @@ func (r *run) begun(l Leg) error {
 		what += fmt.Sprintf(" of params %q", l.From.Only)
 	}
 	want := fmt.Sprintf("%s (%s)", r.at(l.From.Dir), what)
-	other := func(said string) bool { return said != want }
-	if len(r.log.begins) < l.Servers || slices.ContainsFunc(r.log.begins, other) {
-		return fmt.Errorf("servers say that they begin from %q, want %q", r.log.begins, want)
+	said := r.log.Lines(`msg="begins from `)
+	other := func(line string) bool { return !strings.Contains(line, fmt.Sprintf("msg=%q", "begins from "+want)) }
+	if len(said) < l.Servers || slices.ContainsFunc(said, other) {
+		return fmt.Errorf("servers say %q, want \"begins from %s\"", said, want)
 	}
 	return nil
 }
@@ -141,14 +118,6 @@ func (r *run) arrived() int {
 	return r.order.count()
 }
 
-// last are the last lines.
-func (l *lines) last(n int) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	all := strings.Split(strings.TrimSpace(l.Builder.String()), "\n")
-	return strings.Join(all[max(0, len(all)-n):], "\n")
-}
-
 // see notes what a role sees.
 func (r *run) see(values []float64, format string, args ...any) {
 	r.mu.Lock()
@@ -166,11 +135,6 @@ func (r *run) add(values []float64, format string, args ...any) {
 	r.saw.see(values, format, args...)
 }
 
-// logger keeps warnings, and what a role takes for another version's.
-func (r *run) logger() *slog.Logger {
-	return slog.New(slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelInfo}))
-}
-
 // leg plays all roles of a leg.
 func (r *run) leg(i int, l Leg) error {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), longest, errors.New("the job hangs"))
@@ -181,7 +145,9 @@ func (r *run) leg(i int, l Leg) error {
 	network.ReadToken, r.network = readToken, network
 	var all sync.WaitGroup
 	back := newReturning(l, network)
-	for _, maker := range l.roles() {
+	roles := l.Roles()
+	for _, name := range slices.Sorted(maps.Keys(roles)) { // servers first
+		maker := roles[name]
 		m, _ := maker.(rolemaker.UserDefined)
 		if l.returns() && m.Role == rolemaker.Server {
 			all.Go(func() {
@@ -192,7 +158,7 @@ func (r *run) leg(i int, l Leg) error {
 			continue
 		}
 		way := r.way(l, maker, back)
-		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.logger()})
+		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.log.Logger()})
 		if err != nil {
 			return err
 		}
@@ -219,32 +185,30 @@ func (r *run) way(l Leg, maker rolemaker.RoleMaker, network transport.Transport)
 	return tapped{network, role.CurrentID, r.order}
 }
 
-// roles are the processes of a leg.
-func (l Leg) roles() (all []rolemaker.RoleMaker) {
+// Roles are the processes of a leg by name.
+func (l Leg) Roles() map[string]rolemaker.RoleMaker {
 	if l.alone() {
-		return []rolemaker.RoleMaker{rolemaker.Local{}}
+		return map[string]rolemaker.RoleMaker{"worker 0": rolemaker.Local{}}
 	}
-	name := func(kind string, n int) (names []string) {
-		for i := range n {
-			names = append(names, fmt.Sprintf("%s-%d:1", kind, i))
-		}
-		return names
-	}
-	if l.Servers == 0 {
-		for i := range l.Workers {
-			all = append(all, rolemaker.UserDefinedCollective{CurrentID: i, WorkerEndpoints: name("worker", l.Workers)})
-		}
-		return all
-	}
-	role := func(i int, r rolemaker.Role) rolemaker.RoleMaker {
-		servers := name("server", l.Servers)
-		return rolemaker.UserDefined{CurrentID: i, Role: r, WorkerNum: l.Workers, ServerEndpoints: servers}
-	}
+	all := map[string]rolemaker.RoleMaker{}
+	var servers, workers []string
 	for i := range l.Servers {
-		all = append(all, role(i, rolemaker.Server))
+		servers = append(servers, fmt.Sprintf("server-%d:1", i))
 	}
 	for i := range l.Workers {
-		all = append(all, role(i, rolemaker.Worker))
+		workers = append(workers, fmt.Sprintf("worker-%d:1", i))
+	}
+	for i := range servers {
+		all[fmt.Sprintf("server %d", i)] = rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Server,
+			WorkerNum: l.Workers, ServerEndpoints: servers}
+	}
+	for i := range workers {
+		var worker rolemaker.RoleMaker = rolemaker.UserDefined{CurrentID: i, Role: rolemaker.Worker,
+			WorkerNum: l.Workers, ServerEndpoints: servers}
+		if l.Servers == 0 {
+			worker = rolemaker.UserDefinedCollective{CurrentID: i, WorkerEndpoints: workers}
+		}
+		all[fmt.Sprintf("worker %d", i)] = worker
 	}
 	return all
 }

@@ -3,7 +3,6 @@ package twin
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/gofleet/gofleet/strategy"
@@ -175,33 +174,18 @@ func (l Leg) kind() string {
 
 // String is the program for a person who looks for what it has done.
 func (p Program) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "program %d: %d samples, %s\n", p.Seed, p.Samples, plain(p.Net))
-	for i, l := range p.Legs {
-		fmt.Fprintf(&b, "leg %d: %s, %d servers, %d workers, from %s\n  strategy %s\n  rules %s\n",
-			i, l.kind(), l.Servers, l.Workers, plain(l.From), plain(l.Strategy), plain(l.Rules))
-		for _, d := range l.Returns {
-			fmt.Fprintf(&b, "  server %d dies at request %d, taken: %t, for %v\n", d.Server, d.After, d.Taken, d.For)
+	legs := p.Legs
+	p.Legs = nil
+	text := plain(p)
+	for i, l := range legs {
+		calls := l.Calls
+		l.Calls = nil
+		text += fmt.Sprintf("\nleg %d, %s: %s", i, l.kind(), plain(l))
+		for _, c := range calls {
+			text += "\n  " + plain(c)
 		}
-		for _, c := range l.Calls {
-			fmt.Fprintf(&b, "  %s\n", c)
-		}
 	}
-	return b.String()
-}
-
-// String is the call on a line.
-func (c Call) String() string {
-	var steps []int
-	for _, w := range c.Batches {
-		steps = append(steps, len(w))
-	}
-	text := fmt.Sprintf("%s %s %v", c.At, c.Do, steps)
-	if c.Do != train {
-		text = c.At + " " + c.Do
-	}
-	c.Do, c.At, c.Batches = "", "", nil
-	return text + " " + strings.Replace(plain(c), `"Do":"",`, "", 1)
+	return text
 }
 
 // JSON is the program as a file has it.

@@ -180,7 +180,7 @@ func (p *life) kill() {
 // to.
 func (p *life) play(ctx context.Context, as *role, m rolemaker.RoleMaker) error {
 	defer p.end()
-	f, err := fleet.New(ctx, m, fleet.Options{Transport: p.cable, Logger: as.logger()})
+	f, err := fleet.New(ctx, m, fleet.Options{Transport: p.cable, Logger: as.log.Logger()})
 	if err == nil {
 		as.f = f
 		err = as.play(ctx)

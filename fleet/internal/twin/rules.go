@@ -2,6 +2,7 @@ package twin
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/optimizer/lr"
@@ -52,42 +53,35 @@ var called = map[string]string{"decayed": "decayed_adagrad", "lars": "lars_momen
 // called is the rule's name, as the door says it.
 func (r Rule) called() string { return cmp.Or(called[r.Kind], r.Kind) }
 
-// dense and row rules by kind, as the door takes them.
-var rules = map[string]func(r Rule, s lr.Schedule) optimizer.Rule{
-	"sgd": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.SGD{LR: r.LR, Schedule: s} },
-	"momentum": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.Momentum{LR: r.LR, Schedule: s, Nesterov: r.Nesterov}
-	},
-	"adam": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.Adam{LR: r.LR, Schedule: s, Dense: r.Dense}
-	},
-	"adamw":   func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.AdamW{LR: r.LR, Schedule: s} },
-	"adamax":  func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Adamax{LR: r.LR, Schedule: s} },
-	"adagrad": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Adagrad{LR: r.LR, Schedule: s} },
-	"decayed": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.DecayedAdagrad{LR: r.LR, Schedule: s}
-	},
-	"adadelta": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Adadelta{LR: r.LR, Schedule: s} },
-	"rmsprop": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.RMSProp{LR: r.LR, Schedule: s, Centered: r.Centered, Momentum: r.Momentum}
-	},
-	"ftrl": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.Ftrl{LR: r.LR, Schedule: s, L1: r.Shrink, L2: r.Shrink}
-	},
-	"lamb": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.Lamb{LR: r.LR, Schedule: s} },
-	"lars": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.Lars{LR: r.LR, Schedule: s, Coeff: 0.1}
-	},
-	"dpsgd": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.DPSGD{LR: r.LR, Schedule: s} }, // of a loop
-	"naive": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.SparseNaive{LR: r.LR, Schedule: s} },
-	"shared": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.SparseAdagrad{LR: r.LR, Schedule: s}
-	},
-	"std":     func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.StdAdagrad{LR: r.LR, Schedule: s} },
-	"rowadam": func(r Rule, s lr.Schedule) optimizer.Rule { return optimizer.SparseAdam{LR: r.LR, Schedule: s} },
-	"twoadam": func(r Rule, s lr.Schedule) optimizer.Rule {
-		return optimizer.SparseSharedAdam{LR: r.LR, Schedule: s}
-	},
+// rules are those of dense params and of rows by kind, as the door takes them, without what a Rule says.
+var rules = map[string]optimizer.Rule{"sgd": optimizer.SGD{}, "momentum": optimizer.Momentum{}, "adam": optimizer.Adam{},
+	"adamw": optimizer.AdamW{}, "adamax": optimizer.Adamax{}, "adagrad": optimizer.Adagrad{},
+	"decayed": optimizer.DecayedAdagrad{}, "adadelta": optimizer.Adadelta{}, "rmsprop": optimizer.RMSProp{},
+	"ftrl": optimizer.Ftrl{}, "lamb": optimizer.Lamb{}, "lars": optimizer.Lars{Coeff: 0.1},
+	"dpsgd": optimizer.DPSGD{}, // of a loop
+	"naive": optimizer.SparseNaive{}, "shared": optimizer.SparseAdagrad{}, "std": optimizer.StdAdagrad{},
+	"rowadam": optimizer.SparseAdam{}, "twoadam": optimizer.SparseSharedAdam{}}
+
+// plain is the rule alone, as the door takes it: a field that has a name of the door's is one of it.
+func (r Rule) plain() optimizer.Rule {
+	door := reflect.New(reflect.TypeOf(rules[r.Kind])).Elem()
+	door.Set(reflect.ValueOf(rules[r.Kind]))
+	fields := map[string]any{"LR": r.LR, "Nesterov": r.Nesterov, "Dense": r.Dense, "Centered": r.Centered}
+	switch r.Kind {
+	case "rmsprop":
+		fields["Momentum"] = r.Momentum
+	case "ftrl":
+		fields["L1"], fields["L2"] = r.Shrink, r.Shrink
+	}
+	if s := schedules[r.Schedule.Kind](r.Schedule.LR); s != nil {
+		fields["Schedule"] = s
+	}
+	for name, value := range fields {
+		if f := door.FieldByName(name); f.IsValid() {
+			f.Set(reflect.ValueOf(value))
+		}
+	}
+	return door.Interface().(optimizer.Rule)
 }
 
 // schedules by kind, as the door takes them. A schedule that reaches 0 leaves a rule that divides by its rate nothing
@@ -111,7 +105,7 @@ var schedules = map[string]func(rate float64) lr.Schedule{
 
 // door is the rule as the door takes it.
 func (r Rule) door() optimizer.Rule {
-	rule := rules[r.Kind](r, schedules[r.Schedule.Kind](r.Schedule.LR))
+	rule := r.plain()
 	if r.L1 != 0 || r.L2 != 0 {
 		rule = optimizer.Decay{Rule: rule, L1: r.L1, L2: r.L2}
 	}
