@@ -91,6 +91,9 @@ func (maskedSoftmax) passes(input int) bool { return input == 0 }
 func (maskedSoftmax) byExample()            {}
 func (maskedSoftmax) inPlace()              {}
 
+// backward gives elements that are 0 no gradient, and does not let them affect others'.
+func (maskedSoftmax) backward(c *cell) { softmax{}.backward(c) }
+
 func (o maskedSoftmax) infer(in []*Node) ([]int, error) {
 	x := in[0]
 	if err := wantFloat(in); err != nil {
@@ -183,12 +186,5 @@ func (p *places) softmax(y, x []float32) {
 	clear(y)
 	for i, at := range p.kept {
 		y[at] = room[i]
-	}
-}
-
-// backward is that of a softmax: elements that are 0 get no gradient, and do not affect others'.
-func (maskedSoftmax) backward(c *cell) {
-	if x := c.in[0]; x.wanted {
-		kernels.SoftmaxRowsGrad(x.grad, c.value, c.grad, c.last(), x.adds())
 	}
 }

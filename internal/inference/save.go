@@ -122,23 +122,21 @@ func writeParam(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, 
 	if err != nil {
 		return err
 	}
-	if as == narrow.Float32 {
-		return from.Rows(ctx, p.Name, func(_ []uint64, rows []float32) error {
-			return safetensors.Put(w, p.Name, rows)
-		})
-	}
-	return writeNarrow(ctx, w, p, from, as)
+	return writeRows(ctx, w, p, from, as)
 }
 
 // dtypes are the types of an embedding's numbers in a file.
 var dtypes = map[narrow.Format]safetensors.DType{narrow.Float32: safetensors.F32, narrow.Float16: safetensors.F16,
 	narrow.Int8: safetensors.I8}
 
-// writeNarrow writes the rows of an embedding in fewer bytes. The scales of 8 bits, 4 bytes a row, follow the rows.
-func writeNarrow(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, from backend.Weights,
+// writeRows writes the rows of an embedding. The scales of 8 bits, 4 bytes a row, follow the rows.
+func writeRows(ctx context.Context, w *safetensors.Writer, p *optimizer.Param, from backend.Weights,
 	as narrow.Format) error {
 	var scales []float32
 	err := from.Rows(ctx, p.Name, func(ids []uint64, rows []float32) error {
+		if as == narrow.Float32 {
+			return safetensors.Put(w, p.Name, rows)
+		}
 		if err := as.Fits(rows); err != nil {
 			return fmt.Errorf("the rows of %q: %w", p.Name, err)
 		}

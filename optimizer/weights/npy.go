@@ -30,15 +30,7 @@ var npyTypes = map[string]safetensors.DType{
 // ids are refused; use [WriteNPZ], which also writes ids. Rows are kept in a temporary file until all have been read
 // (see os.TempDir).
 func WriteNPY(w io.Writer, rows iter.Seq2[Row, error]) error {
-	s, err := keep(rows)
-	if err == nil {
-		defer s.close()
-		err = writeNPY(w, s)
-	}
-	if err != nil {
-		return fmt.Errorf("weights: WriteNPY: %w", err)
-	}
-	return nil
+	return spooled("WriteNPY", rows, func(s *spool) error { return writeNPY(w, s) })
 }
 
 func writeNPY(w io.Writer, s *spool) error {

@@ -16,15 +16,7 @@ import (
 //
 //	a = numpy.load("user.npz"); a["user.ids"]; a["user"]
 func WriteNPZ(w io.Writer, name string, rows iter.Seq2[Row, error]) error {
-	s, err := keep(rows)
-	if err == nil {
-		defer s.close()
-		err = writeNPZ(w, name, s)
-	}
-	if err != nil {
-		return fmt.Errorf("weights: WriteNPZ: %q: %w", name, err)
-	}
-	return nil
+	return spooled(fmt.Sprintf("WriteNPZ: %q", name), rows, func(s *spool) error { return writeNPZ(w, name, s) })
 }
 
 func writeNPZ(w io.Writer, name string, s *spool) error {

@@ -43,15 +43,9 @@ func (f safetensorsFile) open(name string) (*stream, error) {
 // WriteSafetensors writes rows as a safetensors file with the two tensors of [WriteNPZ], as in a saved model. Rows are
 // kept in a temporary file until all have been read (see os.TempDir).
 func WriteSafetensors(w io.Writer, name string, rows iter.Seq2[Row, error]) error {
-	s, err := keep(rows)
-	if err == nil {
-		defer s.close()
-		err = writeSafetensors(w, name, s)
-	}
-	if err != nil {
-		return fmt.Errorf("weights: WriteSafetensors: %q: %w", name, err)
-	}
-	return nil
+	return spooled(fmt.Sprintf("WriteSafetensors: %q", name), rows, func(s *spool) error {
+		return writeSafetensors(w, name, s)
+	})
 }
 
 func writeSafetensors(w io.Writer, name string, s *spool) error {

@@ -22,6 +22,19 @@ type spool struct {
 	file  *os.File
 }
 
+// spooled writes rows whose number is needed first.
+func spooled(what string, rows iter.Seq2[Row, error], write func(s *spool) error) error {
+	s, err := keep(rows)
+	if err == nil {
+		defer s.close()
+		err = write(s)
+	}
+	if err != nil {
+		return fmt.Errorf("weights: %s: %w", what, err)
+	}
+	return nil
+}
+
 // keep reads all rows. The spool must be closed.
 func keep(rows iter.Seq2[Row, error]) (*spool, error) {
 	file, err := os.CreateTemp("", "gofleet-rows-*")

@@ -28,15 +28,7 @@ type Word2Vec struct {
 // Write writes rows by ascending id. Rows are kept in a temporary file until all have been read (see os.TempDir), since
 // their number is written first.
 func (f Word2Vec) Write(w io.Writer, rows iter.Seq2[Row, error]) error {
-	s, err := keep(rows)
-	if err == nil {
-		defer s.close()
-		err = f.write(w, s)
-	}
-	if err != nil {
-		return fmt.Errorf("weights: writing %v: %w", f, err)
-	}
-	return nil
+	return spooled(fmt.Sprintf("writing %v", f), rows, func(s *spool) error { return f.write(w, s) })
 }
 
 func (f Word2Vec) write(w io.Writer, s *spool) error {
