@@ -43,6 +43,9 @@ func (r *Run) work(ctx context.Context) error {
 	}
 	if r.course.leads {
 		r.warnUseless()
+		if r.days != nil {
+			r.sayDays()
+		}
 	}
 	if err := r.save(ctx); err != nil {
 		return err
