@@ -2,6 +2,12 @@ package starter
 
 // test is the text of main_test.go.
 func (p *program) test() string {
+	makes := "files := train.Files{Format: format, Paths: []string{" + quoted(p.data) + "}}\n" +
+		"\treport, err := train.Check(t.Context(), job(train.Options{}, files, false))"
+	if p.days != "" {
+		makes = "o := train.Options{Checkpoint: t.TempDir()}\n" +
+			"\treport, err := train.Check(t.Context(), job(o, train.Days{Dir: " + quoted(p.days) + "}))"
+	}
 	return `package main
 
 import (
@@ -12,8 +18,7 @@ import (
 
 // TestJob looks at the rows and the net, and makes the first steps: what is found wrong fails the test.
 func TestJob(t *testing.T) {
-	files := train.Files{Format: format, Paths: []string{` + quoted(p.data) + `}}
-	report, err := train.Check(t.Context(), job(train.Options{}, files, false))
+	` + makes + `
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +39,10 @@ func (p *program) readme() string {
 		"them: change it as you learn more.",
 		said(p.label.name))
 	l.add("")
+	if p.days != "" {
+		p.daysReadme(&l)
+		return l.String()
+	}
 	l.add("    go run . -check                     # look at the rows and the net before training")
 	l.add("    go run .                            # train; -h lists the flags")
 	l.add("    go run . -linear                    # train the linear model alone, into output/linear")

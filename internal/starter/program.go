@@ -13,6 +13,7 @@ import (
 // program is the program to write.
 type program struct {
 	data, tested, module string // tested is "" if a part of data is to test on
+	days                 string // "" if rows don't come by the day
 	rows                 *rows
 	label                *field
 	numbers, categories  []*field
@@ -58,7 +59,11 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 `)
-	p.format(&l)
+	if p.format(&l); p.days != "" {
+		p.daysMain(&l)
+		p.job(&l)
+		return l.String()
+	}
 	share, test, held, latest := "; a tenth of them is to test on", "", "HeldOut: 0.1", ""
 	switch {
 	case p.tested != "":
@@ -289,8 +294,13 @@ func grouped(n int) string {
 
 // job writes the net and its training.
 func (p *program) job(l *lines) {
-	l.add("// job is the net, its loss, and what is measured on the test rows.")
-	l.add("func job(o train.Options, files train.Files, linear bool) train.Job {")
+	if p.days == "" {
+		l.add("// job is the net, its loss, and what is measured on the test rows.")
+		l.add("func job(o train.Options, files train.Files, linear bool) train.Job {")
+	} else {
+		l.add("// job is the net, its loss, and what is measured on the rows of a day before they are trained on.")
+		l.add("func job(o train.Options, days train.Days) train.Job {")
+	}
 	l.add("\tg := nn.NewGraph(o.Seed)")
 	if p.hashes() {
 		l.add("\ttable := nn.EmbeddingOptions{Name: \"table\", Height: categories, Dim: 8}")
@@ -319,6 +329,12 @@ func (p *program) job(l *lines) {
 	rate := "1e-3"
 	if p.rows.total >= manyRows {
 		rate = "3e-3"
+	}
+	if p.days != "" {
+		l.add("\trate := %s", rate)
+		p.head(l)
+		l.add("\t\tFiles:   train.Files{Format: format},\n\t\tDays:    &days,\n\t}\n}")
+		return
 	}
 	l.add("\trate := %s\n\tif linear {\n\t\thidden, rate = in, 1e-2\n\t}", rate)
 	p.head(l)
