@@ -61,6 +61,12 @@ func (p *program) readme() string {
 		"`output/model`, beside `output/history.csv` and `output/curves.svg`.%s Its last lines have, beside the "+
 		"result, what a constant prediction and a linear model of the same fields have: on a few thousand rows the "+
 		"linear one is sometimes the better one (`-linear` keeps it), and so are trees, such as LightGBM's.", held)
+	l.add("")
+	l.add("Of 13 public files, tested on a fifth of the rows, such programs were within .01 (of AUC, accuracy or R²) " +
+		"of the better of LightGBM, with its defaults, and linear or logistic regression on ten, by means of three " +
+		"splits. Behind were those of R's ames (R² .885; LightGBM .908), scikit-learn's diabetes (.450; linear " +
+		"regression .460) and R's lending_club (AUC .732; logistic regression .745).")
+	l.add("")
 	switch {
 	case p.tested != "":
 	case p.rows.when != "":

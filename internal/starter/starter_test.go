@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -634,6 +635,9 @@ func TestMessy(t *testing.T) {
 	}
 }
 
+// keep keeps the drawn programs, with their rows, for .ci/outside programs.
+var keep = flag.String("keep", "", "directory for drawn programs")
+
 // TestWhatIsWrittenCompiles: a program of any kinds of fields, each of which may be absent, has no error of types: of crosses of numbers
 // alone too.
 func TestWhatIsWrittenCompiles(t *testing.T) {
@@ -680,6 +684,11 @@ func TestWhatIsWrittenCompiles(t *testing.T) {
 			return row + labels[task](a, b)
 		})
 		dir := filepath.Join(t.TempDir(), "p")
+		if *keep != "" {
+			dir = filepath.Join(*keep, fmt.Sprint(mask))
+			law.Check(t, os.Rename(data, dir+".csv"))
+			data = dir + ".csv"
+		}
 		p, err := Write(dir, data, "", "y", nil)
 		if err != nil {
 			t.Fatalf("%s of %s: %v", task, header, err)
