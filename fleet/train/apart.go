@@ -42,8 +42,11 @@ func (g *groups) warn() {
 // stream by are seen as they are trained on, unless rows are dealt to several lanes, which divides groups anyhow.
 // What is wrong with rows their step reports.
 func (s *shares) inGroups(ctx context.Context, epoch int) {
+	if s.job.Rows == nil || s.groups != nil {
+		return
+	}
 	rows, err := s.of(epoch)
-	if err != nil || s.job.Rows == nil || s.groups != nil {
+	if err != nil {
 		return
 	}
 	g := &groups{column: s.job.compared(rows), seen: map[int64]bool{}, last: map[int]int64{}}
