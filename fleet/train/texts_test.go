@@ -115,7 +115,7 @@ func TestCheckOfTexts(t *testing.T) {
 		"points": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] }, want: `are other ids in field "city" ("`},
 		"right, points of numbers": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] },
 			job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].HashNumbers = true }},
-		"few ids for texts":     {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 3 }, want: `more than a third of the texts share an id with others in feed "names" (`},
+		"few ids for texts":     {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 3 }, want: `texts share ids with others, more than a third of them, in feed "names" of "city" (`},
 		"right, a large hash":   {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 50 }},
 		"by date, latest first": {spoil: func(i int, p *person) { dated(1999-i, p) }, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} }, want: `rows come in the order of field "date", and test rows are random ones`},
 		"by date": {spoil: dated, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} },
@@ -209,7 +209,7 @@ func TestCheckOfSharedIDs(t *testing.T) {
 			if f.Texts != texts || f.Shared != shared || strings.Contains(report.String(), said) != (shared > 0) || shared == 0 != (height > 1e6) {
 				t.Errorf("height %d, numbers %t: %d of %d share an id, want %d of %d:\n%v", height, numbers, f.Shared, f.Texts, shared, texts, report)
 			}
-			want := fmt.Sprintf("more than a third of the texts share an id with others in feed \"names\" (%d of %d)", shared, texts)
+			want := fmt.Sprintf("texts share ids with others, more than a third of them, in feed \"names\" of \"city\", \"date\" (%d of %d)", shared, texts)
 			if numbers && strings.Contains(report.String(), want) != (3*shared > texts) { // else spelling is found first
 				t.Errorf("height %d: no %q in\n%v", height, want, report)
 			}

@@ -89,7 +89,7 @@ var (
 		"such as its Weekday, its Month or its Seconds"}
 	spelt = &fault{"texts that differ in case, blanks or a point alone are other ids in %s",
 		"write them alike, or set CSV.Trim against blanks and HashNumbers against points"}
-	crowded = &fault{"more than a third of the texts share an id with others in %s",
+	crowded = &fault{"texts share ids with others, more than a third of them, in %s",
 		"a larger Hash, ten times the texts or more, and as large a Height"}
 	coded = &fault{"a number looks like the code of a missing one in %s",
 		"name it in NAs, and give the column a Missing: as a number it outweighs the others"}
@@ -115,9 +115,10 @@ func (r *Report) textual(j Job) {
 	}
 	for i := range r.Feeds {
 		f := &r.Feeds[i]
-		r.collide(f)
+		fields := r.collide(f)
 		if 3*f.Shared > f.Texts && !faulty[f.Name] {
-			names[crowded] = append(names[crowded], fmt.Sprintf("feed %q (%d of %d)", f.Name, f.Shared, f.Texts))
+			names[crowded] = append(names[crowded], fmt.Sprintf("feed %q of %s (%d of %d)", f.Name,
+				strings.Join(fields[:min(len(fields), mostNamed)], ", "), f.Shared, f.Texts))
 		}
 	}
 	for _, f := range []*fault{absent, same, own, days, spelt, crowded} {
@@ -125,13 +126,15 @@ func (r *Report) textual(j Job) {
 	}
 }
 
-// collide counts the texts that are hashed into ids of a feed, and those whose id another text has too.
-func (r *Report) collide(f *Feed) {
+// collide counts the texts that are hashed into ids of a feed, and those whose id another text has too, and returns the
+// fields that have them.
+func (r *Report) collide(f *Feed) (fields []string) {
 	ids := map[int64]int{}
 	for _, t := range r.texts {
 		if t.Hash == 0 || !slices.Contains(t.Feeds, f.Name) {
 			continue
 		}
+		fields = append(fields, strconv.Quote(t.Name))
 		hash, seen := tokens.NewHasher(t.Name, t.Hash), map[string]bool{}
 		for _, v := range t.known {
 			token := v.text
@@ -150,6 +153,7 @@ func (r *Report) collide(f *Feed) {
 			f.Shared += n
 		}
 	}
+	return fields
 }
 
 // mostNamed is the most names in a finding.
