@@ -85,6 +85,8 @@ func tablesOf(store *table.Store) []stats.Table {
 			MaxBytes: st.MaxBytes,
 			Load:     st.Load, KeptOut: st.KeptOut, TurnedAway: st.TurnedAway, Dropped: st.Dropped,
 			Born: st.Born, Reads: stats.Histogram(st.Reads), Pushes: stats.Histogram(st.Pushes)}
+		rows, gradients := t.Norms()
+		all[i].Norms, all[i].Gradients = stats.Norms(rows), stats.Norms(gradients)
 		for _, h := range t.Hot(hotRows) {
 			all[i].Hot = append(all[i].Hot, stats.HotRow(h))
 		}

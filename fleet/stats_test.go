@@ -60,7 +60,7 @@ func TestStatsOfACluster(t *testing.T) {
 	}
 }
 
-// TestHotRows: the row that is pushed in every step is the hottest.
+// TestHotRows: the row that is pushed in every step is the hottest, and each row's first push has norms.
 func TestHotRows(t *testing.T) {
 	t.Parallel()
 	fleettest.Run(t, 0, 0, func(ctx context.Context, f *fleet.Fleet) error {
@@ -79,6 +79,9 @@ func TestHotRows(t *testing.T) {
 		st := f.Stats().Tables[0]
 		if len(st.Hot) != 3 || st.Hot[0] != (stats.HotRow{ID: 7, Updates: 40}) {
 			t.Errorf("hot rows of %s are %+v", st.Name, st.Hot)
+		}
+		if n, g := st.Norms, st.Gradients; n.Seen != 3 || g.Seen != 3 || n.Largest <= 0 || g.Largest <= 0 || n.Median > 2*n.Largest || n.Median <= 0 {
+			t.Errorf("norms of %s are %+v, and %+v of gradients", st.Name, n, g)
 		}
 		return nil
 	})

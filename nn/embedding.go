@@ -181,7 +181,8 @@ func (p padded) padding() *int64 { return p.PaddingIdx }
 
 func (p padded) limits(n *Node) []limit {
 	table := n.in[1]
-	why := fmt.Sprintf("the height of embedding %q%s", table.name, table.made)
+	why := fmt.Sprintf("the height of embedding %q%s: a larger Height takes it, and a Hash of the column makes "+
+		"smaller ids", table.name, table.made)
 	return []limit{{below: int64(table.shape[0]), why: why, except: p.PaddingIdx}}
 }
 

@@ -53,7 +53,7 @@ func TestBatchesNameTheLine(t *testing.T) {
 		`nn: feed "x" (model.go:101) is missing: the batch has ["ids" "label"]`:                                              func(b feeds) { delete(b, "x") },
 		`nn: feed "x" has shape (1, 2), the graph declares [N 1] (model.go:101)`:                                             func(b feeds) { b["x"] = nn.Floats([]float32{1, 2}, 2) },
 		`nn: feed "x" holds int64, the graph declares float32 (model.go:101): feed float32, as a dataset.Floats column does`: func(b feeds) { b["x"] = nn.Ints([]int64{1}, 1) },
-		`nn: feed "ids" (model.go:101), row 0, column 0: 7 is not below 5, the height of embedding "emb" (model.go:103)`: func(b feeds) {
+		`nn: feed "ids" (model.go:101), row 0, column 0: 7 is not below 5, the height of embedding "emb" (model.go:103): a larger Height takes it, and a Hash`: func(b feeds) {
 			b["ids"] = nn.Ints([]int64{7}, 1)
 		},
 		`nn: feed "label" (model.go:102), row 0, column 0: 35 is no label of log_loss "log_loss_0" (model.go:105), which is 0 or 1`: func(b feeds) {

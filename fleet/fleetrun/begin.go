@@ -16,17 +16,20 @@ import (
 )
 
 const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--test=FILE] [--list=FIELD=SEPARATOR]...\n" +
+	"       fleetrun new DIR --days=DIRECTORY --label=FIELD [--list=FIELD=SEPARATOR]...\n" +
 	"\n" +
 	"Writes a training program for a file of rows, CSV or JSON lines, plain or gzip: it looks at rows, and decides\n" +
 	"what each field is to a model that predicts the label. --list says what stands between the values of a field\n" +
 	"that has several, as 'tags=|' does, or that one has a single value, as 'title=' does. Without --test a tenth\n" +
-	"of the rows are to test on.\n"
+	"of the rows are to test on. --days is for rows that come by the day: it names a directory with a directory\n" +
+	"for each day, complete once a file _SUCCESS is in it; the program trains them one after another.\n"
 
 // runNew is "fleetrun new": it returns the exit code.
 func runNew(args []string, con *console) int {
 	f := flag.NewFlagSet("fleetrun new", flag.ContinueOnError)
 	data := f.String("data", "", "file of rows")
 	test := f.String("test", "", "file of rows to test on; without one a tenth of --data is")
+	days := f.String("days", "", "in place of --data, a directory with a directory of files for each day")
 	label := f.String("label", "", "field that the model predicts")
 	separators := map[string]string{}
 	f.Func("list", "what stands between a field's values: FIELD=SEPARATOR; FIELD= is one value", func(s string) error {
@@ -51,7 +54,11 @@ func runNew(args []string, con *console) int {
 		fmt.Fprint(con.out, newUsage)
 		return 0
 	}
-	if err == nil && (dir == "" || *data == "" || *label == "") {
+	if err == nil && *days != "" && *data+*test != "" {
+		err = errors.New("--days has all rows, those of each day tested before they are trained on: leave --data and " +
+			"--test out")
+	}
+	if err == nil && (dir == "" || *data+*days == "" || *label == "") {
 		err = errors.New("name a directory, a file of rows and the field to foretell: fleetrun new late " +
 			"--data=flights.csv --label=late")
 	}
@@ -59,7 +66,12 @@ func runNew(args []string, con *console) int {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitUsage
 	}
-	p, err := starter.Write(dir, *data, *test, *label, separators)
+	var p *starter.Program
+	if *days != "" {
+		p, err = starter.WriteDays(dir, *days, *label, separators)
+	} else {
+		p, err = starter.Write(dir, *data, *test, *label, separators)
+	}
 	if err != nil {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitFailure
@@ -81,7 +93,7 @@ func runNew(args []string, con *console) int {
 		con.fail(fmt.Errorf("new: %w", err))
 		return exitFailure
 	}
-	fmt.Fprintf(con.out, "%s\n\nNext:\n\n%s", said, nextSteps(dir))
+	fmt.Fprintf(con.out, "%s\n\nNext:\n\n%s", said, nextSteps(dir, *days != ""))
 	return 0
 }
 
@@ -112,14 +124,18 @@ func vetted(ctx context.Context, dir string) (string, error) {
 }
 
 // nextSteps are the commands that train the program in a directory, in the module above it or in one of its own.
-func nextSteps(dir string) string {
+func nextSteps(dir string, daily bool) string {
 	module := "    go get github.com/gofleet/gofleet    # for the module that the directory is in\n"
 	if !inModule(dir) {
 		module = "    go mod init example.com/mine && go mod tidy\n"
 	}
+	trains := "train, beside a linear model"
+	if daily {
+		trains = "train day after day, and wait for more"
+	}
 	return "    cd " + dir + "\n" + module +
 		"    go run . -check    # look at the rows and the net before training\n" +
-		"    go run .           # train, beside a linear model; README.md says what else there is\n"
+		"    go run .           # " + trains + "; README.md says what else there is\n"
 }
 
 // inModule reports whether a directory, or one above it, has a go.mod.

@@ -45,3 +45,34 @@ func TestWhatIsWrittenIsBuilt(t *testing.T) {
 		}
 	}
 }
+
+// TestNewByTheDay: fleetrun new --days writes a program that trains the days of a directory, and takes no file beside it.
+func TestNewByTheDay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	rows := "x,y\n" + strings.Repeat("0.5,1\n0.7,0\n0.1,1\n", 20)
+	law.Check(t, os.MkdirAll(filepath.Join(dir, "logs", "0411"), 0o777))
+	for name, text := range map[string]string{"part": rows, "_SUCCESS": ""} {
+		law.Check(t, os.WriteFile(filepath.Join(dir, "logs", "0411", name), []byte(text), 0o666))
+	}
+	for _, c := range []struct {
+		args []string
+		want int
+		said string
+	}{
+		{[]string{"--days=" + dir + "/logs", "--label=y", "--data=" + dir + "/logs/0411/part"}, exitUsage, "leave --data and --test out"},
+		{[]string{"--days=" + dir + "/logs", "--label=y", "--test=" + dir + "/logs/0411/part"}, exitUsage, "leave --data and --test out"},
+		{[]string{"--days=" + dir + "/logs"}, exitUsage, "name a directory"},
+		{[]string{"--days=" + dir, "--label=y"}, exitFailure, "has no complete day"},
+		{[]string{"--days=" + dir + "/logs", "--label=y"}, 0, "train day after day"},
+	} {
+		var said strings.Builder
+		if code := runNew(append([]string{dir + "/p"}, c.args...), &console{out: &said, err: &said}); code != c.want || !strings.Contains(said.String(), c.said) {
+			t.Errorf("%v: %d, want %d and %q:\n%s", c.args, code, c.want, c.said, said.String())
+		}
+	}
+	text, err := os.ReadFile(dir + "/p/main.go")
+	if err != nil || !strings.Contains(string(text), "Days:    &days") {
+		t.Errorf("%v:\n%s", err, text)
+	}
+}

@@ -30,6 +30,16 @@ type Table struct {
 	Pushes Histogram `name:"table_call_seconds" by:"op=push"`
 	// Hot are the most frequently pushed rows, the most frequent first: at most ten, each pushed at least 16 times.
 	Hot []HotRow
+	// Norms are those of rows, and Gradients those of their gradients: of the first push of a row, and of each 64th
+	// later.
+	Norms, Gradients Norms
+}
+
+// Norms describes Euclidean norms other than 0. Median is right to a factor of √2; Largest is that of the row ID.
+type Norms struct {
+	Seen            uint64
+	Median, Largest float64
+	ID              uint64
 }
 
 // HotRow is a row that is pushed often.

@@ -8,10 +8,11 @@ import (
 )
 
 // Curves draws the progress of training after each evaluation, as SVG for light and dark pages: the training loss of
-// the leading worker by step (for a long job, means of several steps), the loss on the test rows, and each metric, over
-// the examples that all workers have trained on. A restarted job continues the curves. Thin lines mark the ends of
-// epochs, dashed ones where the job was started again, and a ring the best evaluation. First points that would squeeze
-// the others stand at the edge. A job with an output directory writes such a picture there, as curves.svg.
+// the leading worker by step (for a long job, means of several steps), the loss on the test rows, and each metric,
+// over the examples that all workers have trained on. A restarted job continues the curves. Thin lines mark the ends
+// of epochs, dashed ones where the job was started again, and a ring the best evaluation. First points that would
+// squeeze the others stand at the edge. Titles have what a constant prediction has, as "always". A job with an output
+// directory writes such a picture there, as curves.svg.
 func Curves(file string) Hooks {
 	return rewritten(file, "Curves", func(r *Run, to io.Writer) error {
 		return draw(to, "training curves", r.Job.panels(&r.curve, r.History))
@@ -33,8 +34,15 @@ func (j *Job) panels(c *curve, history []Evaluation) []panel {
 		all = append(all, panel{title: n.Label(), lines: lines})
 	}
 	for i := range all {
+		name := EvalLoss
+		if i > 0 {
+			name = testName(j.Metrics[i-1])
+		}
 		all[i].again = c.Again
 		all[i].mark(history, all[i].falls(j.Metrics))
+		if always := pointsOf(history, ofConstant+name); always != nil { // no line, which may lie far outside
+			all[i].title += fmt.Sprintf(" (always %.4g)", always[len(always)-1][1])
+		}
 	}
 	return all
 }

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/modelfiles"
@@ -87,14 +88,49 @@ func (r *Run) dayDone(name string) done {
 	m := done{Day: name, Rows: f.rows(), BadLines: f.Bad, Damaged: f.Damaged}
 	if n := len(r.History); n > 0 && f.Before != nil {
 		m.Before, m.Trained = f.Before.Values, r.History[n-1].Examples-f.Before.Examples
+		m.Seconds = r.Pace(r.History[n-1]).Seconds - r.Pace(*f.Before).Seconds
 	}
 	return m
 }
 
 // sayDay prints a line about a day, below the names of its columns.
 func (r *Run) sayDay(m done) {
-	heads := fmt.Sprintf("%-12s%10s%10s", "day", "rows", "trained")
-	line := fmt.Sprintf("%-12s%10s%10s", m.Day, grouped(m.Rows), grouped(m.Trained))
+	heads, line := r.dayLine(m)
+	if !r.days.titled {
+		fmt.Fprintln(r.Job.Stdout, heads)
+	}
+	r.days.titled, r.days.ended = true, append(r.days.ended, m)
+	fmt.Fprintln(r.Job.Stdout, line)
+}
+
+// sayDays prints the lines of all days once more at the job's end, if there are several: those of this process, and
+// those of others that are published.
+func (r *Run) sayDays() {
+	text, lines := "", 0
+	for _, name := range r.days.past() {
+		m := done{}
+		if i := slices.IndexFunc(r.days.ended, func(m done) bool { return m.Day == name }); i >= 0 {
+			m = r.days.ended[i]
+		} else if p := r.days.Publish; p.Dir != "" {
+			m, _ = p.marked(name) // without it the table has a day less
+		}
+		if m.Day != "" {
+			heads, line := r.dayLine(m)
+			if lines++; lines == 1 {
+				text = heads + "\n"
+			}
+			text += line + "\n"
+		}
+	}
+	if lines > 1 {
+		fmt.Fprintf(r.Job.Stdout, "%d days:\n%s", lines, text)
+	}
+}
+
+// dayLine is a line about a day, and the names of its columns.
+func (r *Run) dayLine(m done) (heads, line string) {
+	heads = fmt.Sprintf("%-12s%10s%10s", "day", "rows", "trained")
+	line = fmt.Sprintf("%-12s%10s%10s", m.Day, grouped(m.Rows), grouped(m.Trained))
 	for _, n := range append([]*nn.Node{r.Job.Loss}, r.Job.Metrics...) {
 		name, text := r.Job.valueName(n), "-"
 		if v, known := m.Before[name]; known {
@@ -106,11 +142,13 @@ func (r *Run) sayDay(m done) {
 		heads += fmt.Sprintf("  %-18s", name)
 		line += fmt.Sprintf("  %-18s", text)
 	}
-	if !r.days.titled {
-		fmt.Fprintf(r.Job.Stdout, "%s%10s%10s  %s\n", heads, "born", "dropped", "left out")
+	born, size := "-", "-" // which are known of what is published
+	if m.Base != "" {
+		born, size = grouped(m.Born), grouped(int(m.Bytes))
 	}
-	r.days.titled = true
-	fmt.Fprintf(r.Job.Stdout, "%s%10d%10d  files: %d, lines: %d\n", line, m.Born, m.Dropped, len(m.Damaged), m.BadLines)
+	return heads + fmt.Sprintf("%10s%10s%14s%10s  %s", "born", "dropped", "bytes", "seconds", "left out"),
+		line + fmt.Sprintf("%10s%10s%14s%10.1f  files: %d, lines: %d", born, grouped(m.Dropped), size, m.Seconds,
+			len(m.Damaged), m.BadLines)
 }
 
 // valueName is the name of the loss or a metric in evaluations.

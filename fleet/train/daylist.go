@@ -30,6 +30,7 @@ type days struct {
 	counts  map[[2]int]int // rows of epochs and workers
 	workers int            // of the job
 	titled  bool           // the columns of the lines about days were printed
+	ended   []done         // days about which this process has printed a line
 }
 
 // entry is what the leader of the job's epochs knows of a day: its name, and the checksum of its list.

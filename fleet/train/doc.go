@@ -160,6 +160,7 @@ package train
 //	columns.go   whether columns are those of what it goes on from
 //	lanes.go     how many steps workers need whose gradients miss each other's updates
 //	order.go     whether a restarted job has the same order of rows, and where a stopped epoch ended
+//	apart.go     whether batches divide groups that the loss compares
 //	predict.go   outputs for rows, as a file
 //	save.go      the files that a job leaves
 //	linear.go    a linear model of the same rows, which a model has to beat

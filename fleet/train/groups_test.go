@@ -2,6 +2,7 @@ package train_test
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -134,5 +135,65 @@ func TestGroupsStayTogether(t *testing.T) {
 				t.Errorf("-check finds %v", f)
 			}
 		}
+	}
+}
+
+// TestGroupsThatRowsDivide: a job whose Job.Rows deals the rows of a group to different batches warns once, and one whose batches have whole
+// groups does not.
+func TestGroupsThatRowsDivide(t *testing.T) { // Serial: it replaces the default log.
+	trial.Slow(t)
+	const groups, each = 60, 8
+	rows := func(turns bool) *dataset.Dataset {
+		return dataset.Generate(groups*each, func(i int, r dataset.Row) error {
+			r.Floats(0)[0], r.Floats(1)[0], r.Ints(2)[0] = float32(i*37%101), float32(i*37%101/21), int64(i/each)
+			if turns {
+				r.Ints(2)[0] = int64(i % groups)
+			}
+			return nil
+		}, dataset.Floats("x"), dataset.Floats("y"), dataset.Ints("query"))
+	}
+	streams := func(rows *dataset.Dataset) *dataset.Dataset {
+		return rows.Filter(func(dataset.Row) bool { return true })
+	}
+	as := func(_ int, rows *dataset.Dataset) *dataset.Dataset { return rows }
+	shuffled := func(epoch int, rows *dataset.Dataset) *dataset.Dataset { return rows.Shuffle(1).Epoch(epoch) }
+	together := func(lanes int) func(int, *dataset.Dataset) *dataset.Dataset {
+		return func(epoch int, rows *dataset.Dataset) *dataset.Dataset {
+			return rows.ShuffleGroups("query", 1, lanes).Epoch(epoch)
+		}
+	}
+	for _, c := range []struct {
+		workers, threads     int
+		turns, stream, share bool // the rows of a group lie apart; they stream by; each worker has its own
+		rows                 func(int, *dataset.Dataset) *dataset.Dataset
+		warns                int
+	}{
+		{workers: 1, turns: true}, {workers: 1, turns: true, rows: as, warns: 1}, {workers: 1, rows: as},
+		{workers: 1, rows: shuffled, warns: 1}, {workers: 1, turns: true, rows: together(1)},
+		{workers: 2, rows: as, warns: 1}, {workers: 2, rows: together(2)}, {workers: 2, rows: as, share: true},
+		{workers: 1, threads: 2, rows: as, warns: 1}, {workers: 1, threads: 2, rows: together(2)},
+		{workers: 1, stream: true, rows: as}, {workers: 1, stream: true, turns: true, rows: as, warns: 1},
+		{workers: 2, stream: true, rows: as, warns: 1}, {workers: 2, stream: true, rows: as, share: true},
+	} {
+		t.Run(fmt.Sprintf("%d workers, %d threads, turns %t, streams %t, shards %t", c.workers, c.threads, c.turns, c.stream, c.share), func(t *testing.T) {
+			said := logged(t, func() {
+				play(t, 0, c.workers, func() train.Job {
+					g := nn.NewGraph(1)
+					score := nn.Linear(nn.Scale(g.Input("x", 1), 0.01, 0), 1, nn.LinearOptions{})
+					y, query := g.Input("y", 1), g.IDs("query", 1)
+					return train.Job{Options: train.Options{Epochs: 3, Batch: 16, Threads: c.threads}, Rule: optimizer.SGD{LR: 0.1}, Sharded: c.share,
+						Loss: nn.Mean(nn.RankNet(score, y, query)), Rows: c.rows,
+						Data: func(ctx context.Context) (_, _ *dataset.Dataset, err error) {
+							if c.stream {
+								return streams(rows(c.turns)), nil, nil
+							}
+							return rows(c.turns), nil, nil
+						}}
+				})
+			})
+			if n := strings.Count(said, "batches of parts of groups"); n != c.warns {
+				t.Errorf("it warned %d times, want %d:\n%s", n, c.warns, said)
+			}
+		})
 	}
 }

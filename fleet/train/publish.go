@@ -40,6 +40,8 @@ type done struct {
 	Day     string `json:"day"`
 	Rows    int    `json:"rows"`
 	Trained int    `json:"trained"`
+	// Seconds were spent on training, by the slowest worker.
+	Seconds float64 `json:"seconds,omitempty"`
 	// BadLines and Damaged were left out.
 	BadLines int               `json:"bad_lines,omitempty"`
 	Damaged  map[string]string `json:"damaged,omitempty"`

@@ -36,6 +36,7 @@ type mark struct {
 	Rows, Trained, Dropped, Born int
 	Table, Saved                 int
 	Bytes                        int64
+	Seconds                      float64
 	Damaged                      map[string]string
 	Before                       map[string]float64
 	BadLines                     int `json:"bad_lines"`
@@ -94,6 +95,52 @@ func unpublished(dir string, days []string, keep int) (wrong []string) {
 		s.Close()
 	}
 	return wrong
+}
+
+// TestDaysInATable: at its end a job prints a line for each day, also of an earlier life, as their marks have them.
+func TestDaysInATable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode             string
+		servers, workers int
+	}{{"", 0, 1}, {"async", 1, 2}} {
+		dir := t.TempDir()
+		for i, day := range []string{"0411", "0412", "0413"} {
+			writeDay(t, filepath.Join(dir, "logs", day), 100*i, 40, 60+i)
+		}
+		bad := filepath.Join(dir, "logs", "0413", "part-1")
+		text, err := os.ReadFile(bad)
+		law.Check(t, err)
+		law.Check(t, os.WriteFile(bad, append(text, "no row\n"...), 0o666))
+		lines := func(last string) []string {
+			_, said := play(t, c.servers, c.workers, func() train.Job {
+				return dayJob(dir, c.mode, train.Days{Last: last, SkipBad: 1, Publish: train.Publish{Dir: dir + "/serving"}})
+			})
+			_, table, _ := strings.Cut(said, " days:\n")
+			table, _, _ = strings.Cut(table, "serve it")
+			return strings.Split(strings.TrimSpace(table), "\n")
+		}
+		if got := lines("0411"); got[0] != "" {
+			t.Errorf("%v: a job of one day has a table: %q", c, got)
+		}
+		got := lines("0413")
+		if len(got) != 4 || strings.Join(strings.Fields(got[0]), " ") != "day rows trained test loss test AUC born dropped bytes seconds left out" {
+			t.Fatalf("%v: it said\n%s", c, strings.Join(got, "\n"))
+		}
+		for i, line := range got[1:] {
+			m, err := markOf(dir+"/serving", fmt.Sprint("041", i+1))
+			law.Check(t, err)
+			f := strings.Fields(strings.NewReplacer("(", " ", ")", " ", ",", "").Replace(line))
+			auc := fmt.Sprintf("%.4f", m.Before["test AUC"])
+			want := fmt.Sprint(m.Day, " ", m.Rows, " ", m.Trained, " ", m.Born, " ", m.Dropped, " ", m.Bytes, fmt.Sprintf(" %.1f files: 0 lines: %d", m.Seconds, m.BadLines))
+			if is := strings.Join(append(slices.Clone(f[:3]), f[len(f)-8:]...), " "); is != want || !slices.Contains(f, auc) {
+				t.Errorf("%v: the line is %q, want %q and %s", c, line, want, auc)
+			}
+			if m.Rows != 100+i || m.Trained != 100+i || m.Bytes == 0 || m.Seconds <= 0 || m.Seconds > 60 || m.BadLines != i/2 {
+				t.Errorf("%v: the mark is %+v", c, m)
+			}
+		}
+	}
 }
 
 // TestPublish: each kind of job publishes a base at each day's end, and deltas between, which a scorer of the directory follows from the

@@ -37,6 +37,7 @@ type shares struct {
 	then      *order          // of the checkpoint from which the job goes on, nil if unknown
 	other     string          // why the columns of what the job goes on from are not its own, "" if they are
 	small     bool            // it was reported that a batch is larger than the data
+	groups    *groups         // that Job.Rows may have divided; nil if it is not known yet
 }
 
 // card is a worker's description of its rows when the job begins: to train on, and to test on.
@@ -254,11 +255,7 @@ func (s *shares) of(epoch int) (*dataset.Dataset, error) {
 		return nil, fmt.Errorf("train: the rows of day %d are not in memory", epoch+1)
 	}
 	if s.job.Rows == nil {
-		lanes := max(s.job.Threads, 1)
-		if !s.job.Sharded && s.fleet != nil {
-			lanes *= s.fleet.WorkerNum()
-		}
-		if grouped, is := s.job.together(s.train, lanes); is {
+		if grouped, is := s.job.together(s.train, s.lanes()); is {
 			return grouped.Epoch(epoch), nil
 		}
 		return s.train.Shuffle(s.job.Seed).Epoch(epoch), nil
@@ -270,17 +267,33 @@ func (s *shares) of(epoch int) (*dataset.Dataset, error) {
 	return rows, nil
 }
 
+// lanes is how many batches of an epoch's rows are made side by side: rows are dealt to them in turn.
+func (s *shares) lanes() int {
+	if s.job.Sharded || s.fleet == nil {
+		return max(s.job.Threads, 1)
+	}
+	return max(s.job.Threads, 1) * s.fleet.WorkerNum()
+}
+
 // together are rows in memory in a random order, for so many shares, in which those of a group that the loss compares
 // are next to each other; is reports whether it compares any by a column of the rows.
 func (j *Job) together(rows *dataset.Dataset, shares int) (grouped *dataset.Dataset, is bool) {
-	_, memory := rows.Len()
+	column := j.compared(rows)
+	if _, memory := rows.Len(); column == "" || !memory {
+		return nil, false
+	}
+	return rows.ShuffleGroups(column, j.Seed, shares), true
+}
+
+// compared is the column of the groups within which the loss compares rows; "" if it compares none by a column.
+func (j *Job) compared(rows *dataset.Dataset) string {
 	for _, a := range verdict.Aims(j.Loss) {
 		its := func(c dataset.Column) bool { return a.Group != nil && c.Name == a.Group.Name() }
-		if memory && slices.ContainsFunc(rows.Columns(), its) {
-			return rows.ShuffleGroups(a.Group.Name(), j.Seed, shares), true
+		if slices.ContainsFunc(rows.Columns(), its) {
+			return a.Group.Name()
 		}
 	}
-	return nil, false
+	return ""
 }
 
 // own is this worker's share of rows.

@@ -115,7 +115,7 @@ func TestCheckOfTexts(t *testing.T) {
 		"points": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] }, want: `are other ids in field "city" ("`},
 		"right, points of numbers": {spoil: func(i int, p *person) { p.city = []string{"1", "1.0", "2", "2.00", "3"}[i%5] },
 			job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].HashNumbers = true }},
-		"few ids for texts":     {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 3 }, want: `texts share ids, which are less than twice as many, in field "city" (`},
+		"few ids for texts":     {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 3 }, want: `texts share ids with others, more than a third of them, in feed "names" of "city" (`},
 		"right, a large hash":   {job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Hash = 50 }},
 		"by date, latest first": {spoil: func(i int, p *person) { dated(1999-i, p) }, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} }, want: `rows come in the order of field "date", and test rows are random ones`},
 		"by date": {spoil: dated, job: func(s []dataset.CSVColumn, _ *train.Files) { s[1].Fields = []string{"weekday"} },
@@ -157,7 +157,7 @@ func lookAtPeople(t *testing.T, kind string, rows []person, spoil func(s []datas
 	}
 	law.Check(t, os.WriteFile(file, []byte(text), 0o600))
 	g := nn.NewGraph(1)
-	x := nn.Concat(nn.BatchNorm(g.Input("numbers", 2), nn.NormOptions{}), nn.Embedding(g.IDs("names", 1), nn.EmbeddingOptions{Dim: 4}))
+	x := nn.Concat(nn.BatchNorm(g.Input("numbers", 2), nn.NormOptions{}), nn.Embedding(g.IDs("names", schema[1].Width()), nn.EmbeddingOptions{Dim: 4}))
 	chance := nn.Linear(nn.Linear(x, 16, nn.LinearOptions{Act: nn.ReLU}), 1, nn.LinearOptions{Act: nn.Sigmoid})
 	loss := nn.BinaryCrossEntropy(chance, g.Input("y", 1))
 	if kind == "amounts" || kind == "counts" {
@@ -171,6 +171,50 @@ func lookAtPeople(t *testing.T, kind string, rows []person, spoil func(s []datas
 	report, err := train.Check(t.Context(), j)
 	law.Check(t, err)
 	return report
+}
+
+// TestCheckOfSharedIDs: -check says how many texts of all fields of a feed are hashed into an id that another has too, and finds them too many
+// when they are more than a third.
+func TestCheckOfSharedIDs(t *testing.T) {
+	t.Parallel()
+	for _, height := range []int64{400, 2000, 10_000_019} {
+		for _, numbers := range []bool{false, true} {
+			rows := people(2000, func(i int, p *person) { p.city, p.date = fmt.Sprint(i%200), fmt.Sprint("place ", i%150) })
+			for i := range rows[:200] {
+				rows[i].city += ".0"
+			}
+			report := lookAtPeople(t, "CSV", rows, func(s []dataset.CSVColumn, _ *train.Files) {
+				s[1].Column, s[1].Fields, s[1].Hash, s[1].HashNumbers = dataset.Ints("names", 2), []string{"city", "date"}, height, numbers
+			})
+			ids, texts, shared := map[int64]map[string]bool{}, 0, 0
+			for _, p := range rows {
+				if numbers {
+					p.city = strings.TrimSuffix(p.city, ".0")
+				}
+				for field, text := range map[string]string{"city": p.city, "date": p.date} {
+					id := dataset.HashID(field, text, height)
+					if ids[id] == nil {
+						ids[id] = map[string]bool{}
+					}
+					ids[id][field+text] = true
+				}
+			}
+			for _, of := range ids {
+				if texts += len(of); len(of) > 1 {
+					shared += len(of)
+				}
+			}
+			f := report.Feeds[1]
+			said := fmt.Sprintf("of the %d texts that are hashed into ids of \"names\" %d share one with others\n", texts, shared)
+			if f.Texts != texts || f.Shared != shared || strings.Contains(report.String(), said) != (shared > 0) || shared == 0 != (height > 1e6) {
+				t.Errorf("height %d, numbers %t: %d of %d share an id, want %d of %d:\n%v", height, numbers, f.Shared, f.Texts, shared, texts, report)
+			}
+			want := fmt.Sprintf("texts share ids with others, more than a third of them, in feed \"names\" of \"city\", \"date\" (%d of %d)", shared, texts)
+			if numbers && strings.Contains(report.String(), want) != (3*shared > texts) { // else spelling is found first
+				t.Errorf("height %d: no %q in\n%v", height, want, report)
+			}
+		}
+	}
 }
 
 // TestCheckOfMissing: the table has the file's own share, whatever a Missing makes of it.

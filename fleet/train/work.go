@@ -43,6 +43,9 @@ func (r *Run) work(ctx context.Context) error {
 	}
 	if r.course.leads {
 		r.warnUseless()
+		if r.days != nil {
+			r.sayDays()
+		}
 	}
 	if err := r.save(ctx); err != nil {
 		return err
@@ -233,6 +236,7 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 	}
 	if r.course.leads {
 		r.shares.warnBatch()
+		r.shares.inGroups(ctx, r.Epoch)
 	}
 	r.ends.apart.Store(false)
 	if err := r.goOn(ctx, mine); err != nil {
@@ -249,8 +253,8 @@ func (r *Run) trainShare(ctx context.Context) (nn.TrainResult, error) {
 			return r.ends.until(r.tests.constant.learning(ctx, r.Epoch, rows.BatchesContext(ctx, j.Batch)))
 		}, options)
 	}
-	return r.exe.TrainFrom(ctx, r.ends.until(r.tests.constant.learning(ctx, r.Epoch, r.shares.batches(ctx, r.Epoch,
-		mine))), options)
+	return r.exe.TrainFrom(ctx, r.ends.until(r.tests.constant.learning(ctx, r.Epoch, r.shares.streaming(
+		r.shares.batches(ctx, r.Epoch, mine)))), options)
 }
 
 // errNoRows is the error of a job without rows.

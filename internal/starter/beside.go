@@ -2,6 +2,12 @@ package starter
 
 // test is the text of main_test.go.
 func (p *program) test() string {
+	makes := "files := train.Files{Format: format, Paths: []string{" + quoted(p.data) + "}}\n" +
+		"\treport, err := train.Check(t.Context(), job(train.Options{}, files, false))"
+	if p.days != "" {
+		makes = "o := train.Options{Checkpoint: t.TempDir()}\n" +
+			"\treport, err := train.Check(t.Context(), job(o, train.Days{Dir: " + quoted(p.days) + "}))"
+	}
 	return `package main
 
 import (
@@ -12,8 +18,7 @@ import (
 
 // TestJob looks at the rows and the net, and makes the first steps: what is found wrong fails the test.
 func TestJob(t *testing.T) {
-	files := train.Files{Format: format, Paths: []string{` + quoted(p.data) + `}}
-	report, err := train.Check(t.Context(), job(train.Options{}, files, false))
+	` + makes + `
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,6 +39,10 @@ func (p *program) readme() string {
 		"them: change it as you learn more.",
 		said(p.label.name))
 	l.add("")
+	if p.days != "" {
+		p.daysReadme(&l)
+		return l.String()
+	}
 	l.add("    go run . -check                     # look at the rows and the net before training")
 	l.add("    go run .                            # train; -h lists the flags")
 	l.add("    go run . -linear                    # train the linear model alone, into output/linear")
@@ -52,6 +61,12 @@ func (p *program) readme() string {
 		"`output/model`, beside `output/history.csv` and `output/curves.svg`.%s Its last lines have, beside the "+
 		"result, what a constant prediction and a linear model of the same fields have: on a few thousand rows the "+
 		"linear one is sometimes the better one (`-linear` keeps it), and so are trees, such as LightGBM's.", held)
+	l.add("")
+	l.add("Of 13 public files, tested on a fifth of the rows, such programs were within .01 (of AUC, accuracy or R²) " +
+		"of the better of LightGBM, with its defaults, and linear or logistic regression on ten, by means of three " +
+		"splits. Behind were those of R's ames (R² .885; LightGBM .908), scikit-learn's diabetes (.450; linear " +
+		"regression .460) and R's lending_club (AUC .732; logistic regression .745).")
+	l.add("")
 	switch {
 	case p.tested != "":
 	case p.rows.when != "":

@@ -86,7 +86,7 @@ func (r *rows) date(f *field, layout string) (numbers, categories []*field) {
 		}
 		r.derived = append(r.derived, fields[i])
 	}
-	if r.when == "" {
+	if r.when == "" && !r.daily {
 		r.whose, r.when = f.name, r.free("when")
 		r.derived = append(r.derived, tokens.Derived{Name: r.when, From: fields[0].From, Part: "seconds",
 			Layout: layout})

@@ -9,6 +9,7 @@
 //	categories.go  numbers that are categories too
 //	crosses.go     pairs of fields that explain more of the label together than each alone
 //	program.go     the program
+//	days.go        a program whose rows come by the day
 //	beside.go      its test and its README
 //	write.go       a directory for all three
 package starter

@@ -13,6 +13,7 @@ import (
 // program is the program to write.
 type program struct {
 	data, tested, module string // tested is "" if a part of data is to test on
+	days                 string // "" if rows don't come by the day
 	rows                 *rows
 	label                *field
 	numbers, categories  []*field
@@ -30,8 +31,9 @@ type lines struct{ strings.Builder }
 
 func (l *lines) add(format string, args ...any) { fmt.Fprintf(l, format+"\n", args...) }
 
-// manyRows is from how many rows on a larger rate is as exact, and many epochs pay as long as the loss falls.
-const manyRows = 100_000
+// manyRows is from how many rows on a larger rate is as exact, and many epochs pay as long as the loss falls; of
+// someRows and more, up to that, a net twice as wide learns more.
+const someRows, manyRows = 10_000, 100_000
 
 // main is the text of main.go.
 func (p *program) main() string {
@@ -58,7 +60,11 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 )
 `)
-	p.format(&l)
+	if p.format(&l); p.days != "" {
+		p.daysMain(&l)
+		p.job(&l)
+		return l.String()
+	}
 	share, test, held, latest := "; a tenth of them is to test on", "", "HeldOut: 0.1", ""
 	switch {
 	case p.tested != "":
@@ -289,8 +295,13 @@ func grouped(n int) string {
 
 // job writes the net and its training.
 func (p *program) job(l *lines) {
-	l.add("// job is the net, its loss, and what is measured on the test rows.")
-	l.add("func job(o train.Options, files train.Files, linear bool) train.Job {")
+	if p.days == "" {
+		l.add("// job is the net, its loss, and what is measured on the test rows.")
+		l.add("func job(o train.Options, files train.Files, linear bool) train.Job {")
+	} else {
+		l.add("// job is the net, its loss, and what is measured on the rows of a day before they are trained on.")
+		l.add("func job(o train.Options, days train.Days) train.Job {")
+	}
 	l.add("\tg := nn.NewGraph(o.Seed)")
 	if p.hashes() {
 		l.add("\ttable := nn.EmbeddingOptions{Name: \"table\", Height: categories, Dim: 8}")
@@ -314,11 +325,21 @@ func (p *program) job(l *lines) {
 	if p.task == amount { // which dropout makes less exact
 		drop = ""
 	}
-	l.add("\thidden := nn.Linear(in, 128, nn.LinearOptions{Act: nn.ReLU})%s", drop)
-	l.add("\thidden = nn.Linear(hidden, 64, nn.LinearOptions{Act: nn.ReLU})%s", drop)
+	width := 128
+	if p.rows.total >= someRows && p.rows.total < manyRows {
+		width = 256
+	}
+	l.add("\thidden := nn.Linear(in, %d, nn.LinearOptions{Act: nn.ReLU})%s", width, drop)
+	l.add("\thidden = nn.Linear(hidden, %d, nn.LinearOptions{Act: nn.ReLU})%s", width/2, drop)
 	rate := "1e-3"
 	if p.rows.total >= manyRows {
 		rate = "3e-3"
+	}
+	if p.days != "" {
+		l.add("\trate := %s", rate)
+		p.head(l)
+		l.add("\t\tFiles:   train.Files{Format: format},\n\t\tDays:    &days,\n\t}\n}")
+		return
 	}
 	l.add("\trate := %s\n\tif linear {\n\t\thidden, rate = in, 1e-2\n\t}", rate)
 	p.head(l)

@@ -39,6 +39,7 @@ type rows struct {
 	derived []tokens.Derived // derived from times
 	when    string           // the seconds of the first of these times, if there is one
 	whose   string           // the field from which they are derived
+	daily   bool             // they are those of a day, and none is derived
 }
 
 // readRows reads rows from the whole file: JSON lines if the first begins with a brace, else CSV.

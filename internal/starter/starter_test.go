@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"go/ast"
 	"go/format"
@@ -232,6 +233,20 @@ func TestSample(t *testing.T) {
 	r, err := readRows(data)
 	if err != nil || r.count < sampled || r.count > 2*sampled || len(r.fields[0].values) < 100 {
 		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestWidths: the net is twice as wide where rows are many enough for that.
+func TestWidths(t *testing.T) {
+	law.Slow(t)
+	for rows, want := range map[int]string{someRows - 2: "in, 128", someRows: "in, 256", manyRows: "in, 128"} {
+		data := write(t, "f.csv", "x,y\n", rows, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d.5,%d", i%1000, i%2) })
+		dir := filepath.Join(t.TempDir(), "p")
+		_, err := Write(dir, data, "", "y", nil)
+		law.Check(t, err)
+		if text, err := os.ReadFile(filepath.Join(dir, "main.go")); err != nil || !strings.Contains(string(text), "nn.Linear("+want+",") {
+			t.Errorf("%d rows: %v, no %q in\n%s", rows, err, want, text)
+		}
 	}
 }
 
@@ -620,6 +635,9 @@ func TestMessy(t *testing.T) {
 	}
 }
 
+// keep keeps the drawn programs, with their rows, for .ci/outside programs.
+var keep = flag.String("keep", "", "directory for drawn programs")
+
 // TestWhatIsWrittenCompiles: a program of any kinds of fields, each of which may be absent, has no error of types: of crosses of numbers
 // alone too.
 func TestWhatIsWrittenCompiles(t *testing.T) {
@@ -666,6 +684,11 @@ func TestWhatIsWrittenCompiles(t *testing.T) {
 			return row + labels[task](a, b)
 		})
 		dir := filepath.Join(t.TempDir(), "p")
+		if *keep != "" {
+			dir = filepath.Join(*keep, fmt.Sprint(mask))
+			law.Check(t, os.Rename(data, dir+".csv"))
+			data = dir + ".csv"
+		}
 		p, err := Write(dir, data, "", "y", nil)
 		if err != nil {
 			t.Fatalf("%s of %s: %v", task, header, err)
@@ -693,4 +716,56 @@ func exported(t *testing.T) types.Importer {
 		files[name] = file
 	}
 	return importer.ForCompiler(token.NewFileSet(), "gc", func(name string) (io.ReadCloser, error) { return os.Open(files[name]) })
+}
+
+// TestRowsByTheDay: a program for days is written by the last complete one, reads them all, and has no error of types; a directory without a
+// complete day is refused.
+func TestRowsByTheDay(t *testing.T) {
+	law.Slow(t)
+	logs := t.TempDir()
+	for _, day := range []struct {
+		name, header string
+		ends         bool
+	}{{"0410", "x,y", true}, {"0411", "at,x,c,y", true}, {"0412", "other", false}} {
+		data := write(t, "rows.csv", day.header+"\n", 400, func(i int, r *rand.Rand) string {
+			row := fmt.Sprintf("2024-04-11 %02d:00,%v,%c,%d", i%24, r.Float64(), 'a'+i%5, i%2)
+			cells := strings.Split(row, ",")
+			return strings.Join(cells[len(cells)-1-strings.Count(day.header, ","):], ",")
+		})
+		law.Check(t, os.Mkdir(filepath.Join(logs, day.name), 0o700))
+		law.Check(t, os.Rename(data, filepath.Join(logs, day.name, "rows.csv")))
+		law.Check(t, os.WriteFile(filepath.Join(logs, day.name, "a.csv"), []byte("other\n1\n"), 0o600))
+		if day.ends {
+			law.Check(t, os.WriteFile(filepath.Join(logs, day.name, "_SUCCESS"), nil, 0o600))
+		}
+	}
+	dir := filepath.Join(t.TempDir(), "p")
+	p, err := WriteDays(dir, logs, "y", nil)
+	if err != nil || p.Rows != 400 || p.Numbers != 1 || p.Categories != 2 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	var parsed []*ast.File
+	set := token.NewFileSet()
+	for _, name := range []string{"main.go", "main_test.go"} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		law.Check(t, err)
+		if tidy, err := format.Source(text); err != nil || string(tidy) != string(text) {
+			t.Errorf("%s is not formatted, %v:\n%s", name, err, text)
+		}
+		if !strings.Contains(string(text), "train.Days{Dir: ") || strings.Contains(string(text), "HeldOut") || strings.Contains(string(text), "Seconds") {
+			t.Errorf("%s has no days, or parts of a file:\n%s", name, text)
+		}
+		file, err := parser.ParseFile(set, name, text, 0)
+		law.Check(t, err)
+		if name == "main.go" {
+			parsed = append(parsed, file)
+		}
+	}
+	if _, err := (&types.Config{Importer: exported(t)}).Check("main", set, parsed, nil); err != nil {
+		t.Error(err)
+	}
+	law.Check(t, errors.Join(os.Remove(filepath.Join(logs, "0411", "_SUCCESS")), os.Remove(filepath.Join(logs, "0410", "_SUCCESS"))))
+	if _, err := WriteDays(filepath.Join(t.TempDir(), "p"), logs, "y", nil); err == nil || !strings.Contains(err.Error(), "no complete day") {
+		t.Errorf("without a complete day: %v", err)
+	}
 }

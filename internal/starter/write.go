@@ -25,17 +25,22 @@ type Program struct {
 // are stored in the program relative to dir. separators has the separator of fields with several values, "" for fields
 // with one value; for other fields it is guessed. Write returns an error if the rows or the label are not usable.
 func Write(dir, data, test, label string, separators map[string]string) (*Program, error) {
-	r, err := readRows(data)
+	return begin(dir, &program{data: data, tested: test}, label, separators)
+}
+
+// begin writes p, of which data, and tested or days, are set.
+func begin(dir string, p *program, label string, separators map[string]string) (*Program, error) {
+	r, err := readRows(p.data)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.findLists(separators, label); err != nil {
 		return nil, err
 	}
-	if err := r.match(test); err != nil {
+	if err := r.match(p.tested); err != nil {
 		return nil, err
 	}
-	p := &program{rows: r, module: filepath.Base(absolute(dir))}
+	p.rows, p.module, r.daily = r, filepath.Base(absolute(dir)), p.days != ""
 	if err := p.split(label); err != nil {
 		return nil, err
 	}
@@ -48,9 +53,10 @@ func Write(dir, data, test, label string, separators map[string]string) (*Progra
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	p.data = relative(dir, data)
-	if test != "" {
-		p.tested = relative(dir, test)
+	for _, path := range []*string{&p.data, &p.tested, &p.days} {
+		if *path != "" {
+			*path = relative(dir, *path)
+		}
 	}
 	files := map[string]string{"main.go": p.main(), "main_test.go": p.test(), "README.md": p.readme()}
 	for name := range files {

@@ -117,10 +117,11 @@ func (s *shard) mayWait() int {
 
 // filling logs that a table reaches its bound.
 type filling struct {
-	log  *slog.Logger // nil logs nothing
-	near atomic.Bool
-	stop atomic.Bool   // it was logged that counts stop
-	told atomic.Uint64 // the number of turned away ids when it was logged last
+	log   *slog.Logger // nil logs nothing
+	near  atomic.Bool
+	stop  atomic.Bool   // it was logged that counts stop
+	told  atomic.Uint64 // the number of turned away ids when it was logged last
+	large atomic.Uint64 // the largest norm of a row that was logged, as its bits
 }
 
 // LogTo makes tables log that they reach their bounds. It is called before others use the store.

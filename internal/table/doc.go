@@ -45,6 +45,7 @@
 // waiting ids that it drops, depend on their order, so two runs that reach a bound are not bit for bit the same.
 //
 // [Stats] has rows, bytes and the numbers of ids that were kept out; [Sparse.Hot] the rows that are pushed most;
+// [Sparse.Norms] how large rows and gradients are;
 // [Sparse.Rows] and [Sparse.Waiters] all that a checkpoint needs.
 //
 // # What has changed
@@ -107,6 +108,7 @@
 //	clock.go      the time that rows record
 //	stats.go      sizes, and numbers of ids kept out
 //	hot.go        rows that are pushed most
+//	norms.go      how large rows and gradients are
 //
 // Changes:
 //

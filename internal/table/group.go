@@ -31,6 +31,7 @@ type call struct {
 	res    Result
 	nearly bool // a row was created in a shard that is nearly full
 	stops  bool // shows or clicks of a row have reached the largest count
+	grown  bool // the norms of a shard are worth a look
 	err    error
 
 	out     *Columns // filled by a read

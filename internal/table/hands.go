@@ -79,6 +79,6 @@ func (c *call) add(h *call) {
 		}
 		c.res.Refused = r
 	}
-	c.nearly, c.stops = c.nearly || h.nearly, c.stops || h.stops
-	h.nearly, h.stops = false, false
+	c.nearly, c.stops, c.grown = c.nearly || h.nearly, c.stops || h.stops, c.grown || h.grown
+	h.nearly, h.stops, h.grown = false, false, false
 }

@@ -138,7 +138,10 @@ func (t *Sparse) pushBlock(s *shard, c *call, b *block) {
 		t.rule.Update(t.weights(h), c.row(it, t.dim), t.slots(h), &c.state)
 		t.stepped(h, c.step)
 		h.updates++
-		if h.updates%hotEvery == 0 && h.updates > s.hot.floor {
+		if h.updates%normEvery == 1 {
+			c.grown = s.norms[0].see(h.id, t.weights(h)) || c.grown
+			s.norms[1].see(h.id, c.row(it, t.dim))
+		} else if h.updates%hotEvery == 0 && h.updates > s.hot.floor {
 			s.hot.update(h.id, h.updates)
 		}
 		if t.marked {

@@ -16,6 +16,7 @@ type shard struct {
 	waiting waiting
 	bound   *bound // of the table; nil if there is none
 	hot     hot
+	norms   [2]norms // of rows, and of gradients
 	watches []watching
 	old     *oldRows
 	image   *shardImage // nil if there is none

@@ -246,6 +246,10 @@ func (t *Sparse) walk(what string, ids []uint64, rows []float32, n Clicks, step 
 		c.stops = false
 		t.filling.stops(t)
 	}
+	if c.grown {
+		c.grown = false
+		t.filling.outlier(t)
+	}
 	c.letGo()
 	return c.res, c.err
 }

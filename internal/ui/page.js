@@ -138,6 +138,8 @@ function showCurves(v, rates) {
   put("curves", ...(all.length ? all : [make("p", { class: "none" }, "No curve so far: fleet/train shows its losses.")]));
 }
 
+function isLoss(name) { return name === "loss" || name.startsWith("loss (always "); }
+
 function panel(name, lines, marks, unit, place) {
   const w = 420, h = 220, left = 52, right = 12, up = 16, down = 34;
   const points = lines.flatMap((l) => l.Points || []);
@@ -147,7 +149,7 @@ function panel(name, lines, marks, unit, place) {
   if (x1 === x0) x1 = x0 + 1;
   if (unit !== "examples") { y0 = 0; y1 = Math.max(y1, 1); }
   const room = (y1 - y0) / 20 || Math.abs(y1) / 10 || 1;
-  const part = name !== "loss" && unit === "examples" && y0 >= 0 && y1 <= 1; // of 1, as AUC and accuracy are
+  const part = !isLoss(name) && unit === "examples" && y0 >= 0 && y1 <= 1; // of 1, as AUC and accuracy are
   y0 = y0 >= 0 ? Math.max(0, y0 - room) : y0 - room;
   y1 = part ? Math.min(1, y1 + room) : y1 + room;
   const x = (v) => left + (v - x0) / (x1 - x0) * (w - left - right), y = (v) => h - down - (v - y0) / (y1 - y0) * (h - up - down);
@@ -222,7 +224,7 @@ function showHead(v) {
   const facts = [["time", time(v.runs)], ["examples/s, all", number(v.rate)]];
   const worker = v.roles.find((r) => r.kind === "worker");
   if (worker) facts.push(["epoch", (worker.epoch + 1) + (v.training && v.training.Epochs ? " of " + v.training.Epochs : "")]);
-  const loss = v.training && (v.training.Curves || []).find((c) => c.Panel === "loss" && (c.Points || []).length);
+  const loss = v.training && (v.training.Curves || []).find((c) => isLoss(c.Panel) && (c.Points || []).length);
   if (loss) facts.push(["loss", number(loss.Points[loss.Points.length - 1][1])]);
   if (v.server) {
     if (v.server.here + v.server.left + v.server.dead + v.server.absent) facts.push(["workers", v.server.here + " here" + (v.server.left ? ", " + v.server.left + " left" : "") + (v.server.dead ? ", " + v.server.dead + " lost" : "") + (v.server.absent ? ", " + v.server.absent + " to come" : "")]);

@@ -26,9 +26,9 @@ type hashed struct {
 	Examples map[string]int64 `json:"examples"`
 }
 
-// samples are texts on which a wrong hash function would show: an empty one, a plain one, and one with a letter of
-// several bytes.
-var samples = []string{"", "JFK", "Zürich"}
+// samples are texts of a field on which a wrong hash function would show: an empty one, a plain one, which is the
+// field's name, and one with a letter of several bytes.
+func samples(field string) []string { return []string{"", field, "Zürich"} }
 
 // hashes lists the inputs that the caller hashes.
 func hashes(f dataset.Format, inputs []input) (all []hashed) {
@@ -37,7 +37,7 @@ func hashes(f dataset.Format, inputs []input) (all []hashed) {
 			return
 		}
 		h := hashed{feed, at, places, field, height, numbers, separator, map[string]int64{}}
-		for _, text := range samples {
+		for _, text := range samples(field) {
 			h.Examples[text] = dataset.HashID(field, text, height)
 		}
 		all = append(all, h)

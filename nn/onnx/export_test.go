@@ -437,6 +437,9 @@ func TestHashes(t *testing.T) {
 			law.Check(t, err)
 			for _, h := range got {
 				places = append(places, fmt.Sprint(h.Feed, h.At, h.Places, h.Field, h.Height, h.Numbers))
+				if _, own := h.Examples[h.Field]; !own {
+					t.Errorf("no example of %q is its own: %v", h.Field, h.Examples)
+				}
 				for text, id := range h.Examples {
 					batch, err := decoder.Decode([]byte(f.line(text)))
 					law.Check(t, err)
@@ -476,12 +479,17 @@ func TestHashesOfCriteo(t *testing.T) {
 	if len(all) != 26 || len(hashes(f, []input{{"dense_input", float32Type, nil}})) != 0 {
 		t.Fatalf("%d hashed places", len(all))
 	}
-	for _, text := range samples {
-		batch, err := decoder.Decode([]byte("1" + strings.Repeat("\t2", 13) + strings.Repeat("\t"+text, 26)))
+	for k := range samples("") {
+		line := "1" + strings.Repeat("\t2", 13)
+		for i := range all {
+			line += "\t" + samples(all[i].Field)[k]
+		}
+		batch, err := decoder.Decode([]byte(line))
 		law.Check(t, err)
 		for i, id := range batch["C"].Data().([]int64) {
-			if h := all[i]; h.At != i || h.Examples[text] != id {
-				t.Errorf("place %d of %q: %+v, the format makes %d", i, text, h, id)
+			h := all[i]
+			if of, is := h.Examples[samples(h.Field)[k]]; h.At != i || of != id || !is {
+				t.Errorf("place %d of %q: %+v, the format makes %d", i, line, h, id)
 			}
 		}
 	}

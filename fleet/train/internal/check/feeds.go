@@ -15,6 +15,7 @@ type Feed struct {
 	Missing                      float64 // the share of values that files lack, or of numbers that are not finite
 	Distinct                     int     // number of distinct values
 	Many                         bool    // there are more than Distinct
+	Texts, Shared                int     // texts that are hashed into its ids, and those that share one with others
 	Commonest, Share             float64 // the commonest value, and its share; 0 if Many
 	Unseen                       float64 // the share of ids in test rows that no training row has
 }

@@ -21,6 +21,12 @@ func (r *Report) String() string {
 	s.WriteString("\n\n")
 	table(&s, "feed\tkind\tmean\tdeviation\tleast\tmost\tmissing\tvalues\tcommonest\tunseen in tests\t", len(r.Feeds),
 		func(w io.Writer, i int) { r.Feeds[i].row(w) })
+	for _, f := range r.Feeds {
+		if f.Shared > 0 {
+			fmt.Fprintf(&s, "of the %d texts that are hashed into ids of %q %d share one with others\n\n", f.Texts,
+				f.Name, f.Shared)
+		}
+	}
 	table(&s, "param\tshape\tgradient\tsize\tmoved by\tbytes\t", len(r.Params),
 		func(w io.Writer, i int) { r.Params[i].row(w) })
 	if len(r.graph.labels) > 1 {

@@ -88,7 +88,7 @@ var (
 		"such as its Weekday, its Month or its Seconds"}
 	spelt = &fault{"texts that differ in case, blanks or a point alone are other ids in %s",
 		"write them alike, or set CSV.Trim against blanks and HashNumbers against points"}
-	crowded = &fault{"texts share ids, which are less than twice as many, in %s",
+	crowded = &fault{"texts share ids with others, more than a third of them, in %s",
 		"a larger Hash, ten times the texts or more, and as large a Height"}
 	coded = &fault{"a number looks like the code of a missing one in %s",
 		"name it in NAs, and give the column a Missing: as a number it outweighs the others"}
@@ -100,7 +100,7 @@ var (
 
 // textual checks the files' texts. Fields with the same fault are one finding.
 func (r *Report) textual(j Job) {
-	names := map[*fault][]string{}
+	names, faulty := map[*fault][]string{}, map[string]bool{}
 	for _, t := range r.texts {
 		if j.Random && sorted(t.dates()) {
 			r.find(fmt.Sprintf("rows come in the order of field %q, and test rows are random ones", t.Name),
@@ -108,10 +108,51 @@ func (r *Report) textual(j Job) {
 		}
 		of, detail := t.fault()
 		names[of] = append(names[of], fmt.Sprintf("field %q", t.Name)+detail)
+		for _, feed := range t.Feeds {
+			faulty[feed] = faulty[feed] || of != nil
+		}
+	}
+	for i := range r.Feeds {
+		f := &r.Feeds[i]
+		fields := r.collide(f)
+		if 3*f.Shared > f.Texts && !faulty[f.Name] {
+			names[crowded] = append(names[crowded], fmt.Sprintf("feed %q of %s (%d of %d)", f.Name,
+				strings.Join(fields[:min(len(fields), mostNamed)], ", "), f.Shared, f.Texts))
+		}
 	}
 	for _, f := range []*fault{absent, same, own, days, spelt, crowded} {
 		r.findIn(f, names[f])
 	}
+}
+
+// collide counts the texts that are hashed into ids of a feed, and those whose id another text has too, and returns the
+// fields that have them.
+func (r *Report) collide(f *Feed) (fields []string) {
+	ids := map[int64]int{}
+	for _, t := range r.texts {
+		if t.Hash == 0 || !slices.Contains(t.Feeds, f.Name) {
+			continue
+		}
+		fields = append(fields, strconv.Quote(t.Name))
+		hash, seen := tokens.NewHasher(t.Name, t.Hash), map[string]bool{}
+		for _, v := range t.known {
+			token := v.text
+			if t.Values {
+				token = string(tokens.AppendNumber(nil, []byte(token)))
+			}
+			if !seen[token] {
+				seen[token] = true
+				ids[hash.ID([]byte(token))]++
+				f.Texts++
+			}
+		}
+	}
+	for _, n := range ids {
+		if n > 1 {
+			f.Shared += n
+		}
+	}
+	return fields
 }
 
 // mostNamed is the most names in a finding.
@@ -149,10 +190,7 @@ func (t *texts) fault() (of *fault, detail string) {
 	case t.dates() != nil:
 		return days, ""
 	}
-	if of, detail = t.spelt(); of == nil && t.Hash > 0 && int64(len(t.known)) > t.Hash/2 {
-		return crowded, fmt.Sprintf(" (%d texts, Hash %d)", len(t.known), t.Hash)
-	}
-	return of, detail
+	return t.spelt()
 }
 
 // dates are the times of all values, nil if one is no date.
