@@ -31,8 +31,9 @@ type lines struct{ strings.Builder }
 
 func (l *lines) add(format string, args ...any) { fmt.Fprintf(l, format+"\n", args...) }
 
-// manyRows is from how many rows on a larger rate is as exact, and many epochs pay as long as the loss falls.
-const manyRows = 100_000
+// manyRows is from how many rows on a larger rate is as exact, and many epochs pay as long as the loss falls; of someRows
+// and more, up to that, a net twice as wide learns more.
+const someRows, manyRows = 10_000, 100_000
 
 // main is the text of main.go.
 func (p *program) main() string {
@@ -324,8 +325,12 @@ func (p *program) job(l *lines) {
 	if p.task == amount { // which dropout makes less exact
 		drop = ""
 	}
-	l.add("\thidden := nn.Linear(in, 128, nn.LinearOptions{Act: nn.ReLU})%s", drop)
-	l.add("\thidden = nn.Linear(hidden, 64, nn.LinearOptions{Act: nn.ReLU})%s", drop)
+	width := 128
+	if p.rows.total >= someRows && p.rows.total < manyRows {
+		width = 256
+	}
+	l.add("\thidden := nn.Linear(in, %d, nn.LinearOptions{Act: nn.ReLU})%s", width, drop)
+	l.add("\thidden = nn.Linear(hidden, %d, nn.LinearOptions{Act: nn.ReLU})%s", width/2, drop)
 	rate := "1e-3"
 	if p.rows.total >= manyRows {
 		rate = "3e-3"

@@ -235,6 +235,20 @@ func TestSample(t *testing.T) {
 	}
 }
 
+// TestWidths: the net is twice as wide where rows are many enough for that.
+func TestWidths(t *testing.T) {
+	law.Slow(t)
+	for rows, want := range map[int]string{someRows - 2: "in, 128", someRows: "in, 256", manyRows: "in, 128"} {
+		data := write(t, "f.csv", "x,y\n", rows, func(i int, _ *rand.Rand) string { return fmt.Sprintf("%d.5,%d", i%1000, i%2) })
+		dir := filepath.Join(t.TempDir(), "p")
+		_, err := Write(dir, data, "", "y", nil)
+		law.Check(t, err)
+		if text, err := os.ReadFile(filepath.Join(dir, "main.go")); err != nil || !strings.Contains(string(text), "nn.Linear("+want+",") {
+			t.Errorf("%d rows: %v, no %q in\n%s", rows, err, want, text)
+		}
+	}
+}
+
 // TestTimes: a time that all rows write by one layout becomes its parts, as far as they vary, and the column by which rows are in order.
 func TestTimes(t *testing.T) {
 	begin := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
