@@ -51,7 +51,7 @@ func dayJob(dir, mode string, d train.Days) train.Job { // mode is "" of a proce
 		d.Dir = ""
 	}
 	j := train.Job{Loss: nn.Add(nn.Mean(nn.LogLoss(pred, label)), nn.Mean(nn.Custom(countSamples{}, line))),
-		Metrics: []*nn.Node{nn.AUCOf(pred, label, 1023).Named("AUC")}, Outputs: []*nn.Node{pred},
+		Metrics: []*nn.Node{nn.AUCOf(pred, label, 1023).Named("AUC")}, Outputs: []*nn.Node{pred, line},
 		Rule:    optimizer.PerParam{Rule: optimizer.SGD{LR: 0.05}, By: map[string]optimizer.Rule{"ledger": optimizer.SGD{LR: 1}}},
 		Options: train.Options{Mode: strings.Replace(mode, "collective", "sync", 1), Batch: 8, Checkpoint: filepath.Join(dir, "checkpoints"), Out: filepath.Join(dir, "out")},
 		Files:   train.Files{Format: dayFormat}, Days: &d, Stdout: io.Discard}
