@@ -73,7 +73,12 @@ func dayJob(dir, mode string, d train.Days) train.Job { // mode is "" of a proce
 // dayLedger is how often each sample counts in what a job has left.
 func dayLedger(t *testing.T, dir string) map[int]float64 {
 	t.Helper()
-	f := leftOf(t, dir)
+	return ledgerOf(t, dir, dayJob(t.TempDir(), "", train.Days{}))
+}
+
+func ledgerOf(t *testing.T, dir string, j train.Job) map[int]float64 {
+	t.Helper()
+	f := leftOf(t, dir, j)
 	defer f.Close()
 	all := map[int]float64{}
 	for row, err := range f.Rows(t.Context(), "ledger") {

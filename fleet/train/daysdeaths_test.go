@@ -131,7 +131,7 @@ func (d mortalDays) play(dir string) *operator {
 // clock is for how many periods the first sample was not trained, in what a job has left.
 func clock(t *testing.T, dir string) int {
 	t.Helper()
-	f := leftOf(t, dir)
+	f := leftOf(t, dir, dayJob(t.TempDir(), "", train.Days{}))
 	defer f.Close()
 	const far = 100
 	for n := far + 1; ; n-- {
@@ -149,11 +149,10 @@ func clock(t *testing.T, dir string) int {
 }
 
 // leftOf is a process with what a job of days has left.
-func leftOf(t *testing.T, dir string) *fleet.Fleet {
+func leftOf(t *testing.T, dir string, j train.Job) *fleet.Fleet {
 	t.Helper()
 	f, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
 	law.Check(t, err)
-	j := dayJob(t.TempDir(), "", train.Days{})
 	opt, err := f.DistributedOptimizer(j.Rule, strategy.Sync())
 	law.Check(t, err)
 	law.Check(t, opt.Minimize(j.Loss))
@@ -201,7 +200,7 @@ func TestDaysOutliveEveryEnd(t *testing.T) {
 					t.Logf("%+v", e)
 				}
 			}
-			if o.starts > 10 {
+			if o.starts > o.most {
 				wrong("the job does not end")
 				return
 			}
@@ -299,6 +298,7 @@ type operator struct {
 	mu     sync.Mutex // guards what follows
 	died   map[int]bool
 	starts int
+	most   int           // starts of all roles, of which the job must not need more
 	again  chan struct{} // closed when all are to start again
 	done   map[string]bool
 	over   chan struct{} // closed when all workers have done their work
@@ -490,7 +490,7 @@ func (o *operator) restart(start chan struct{}) {
 	if start != o.again {
 		return
 	}
-	if o.starts++; o.starts == 11 {
+	if o.starts++; o.starts == o.most+1 {
 		close(o.over)
 	}
 	for _, kill := range o.lives {
@@ -503,7 +503,7 @@ func (o *operator) restart(start chan struct{}) {
 
 // played plays a job whose operator set has set.
 func (d mortal) played(dir string, set func(*operator)) *operator {
-	o := &operator{mortal: d, dir: dir, net: transport.NewMemory(), died: map[int]bool{}, again: make(chan struct{}), over: make(chan struct{}),
+	o := &operator{mortal: d, dir: dir, most: 10, net: transport.NewMemory(), died: map[int]bool{}, again: make(chan struct{}), over: make(chan struct{}),
 		done: map[string]bool{}, lives: map[string]func(){}, runs: map[*fleet.Fleet]*train.Run{}, away: map[string]time.Duration{}}
 	set(o)
 	var servers []string
