@@ -44,7 +44,7 @@ func (r *Run) endDay(ctx context.Context, _ *Run, _ nn.TrainResult) error {
 		what string
 		do   func() error
 	}{
-		{"the base of a day", func() error { return r.publish(ctx, p, &m) }},
+		{"the base of a day", func() error { return r.publish(ctx, l, &m) }},
 		{"the checkpoint of a day", func() error { return r.Fleet.Checkpoint(ctx) }},
 		{"the mark of a day", func() error { return r.mark(p, m) }},
 	} {
@@ -59,8 +59,12 @@ func (r *Run) endDay(ctx context.Context, _ *Run, _ nn.TrainResult) error {
 	return nil
 }
 
-// publish publishes the base of a day.
-func (r *Run) publish(ctx context.Context, p Publish, m *done) error {
+// publish publishes the base of a day, or the delta of a part of it.
+func (r *Run) publish(ctx context.Context, l *dayList, m *done) error {
+	p := l.Publish
+	if l.Part {
+		return r.saveDelta(ctx, p, m.Day)
+	}
 	saved, err := r.base(ctx, p, m.Day)
 	if err != nil {
 		return err
@@ -71,8 +75,12 @@ func (r *Run) publish(ctx context.Context, p Publish, m *done) error {
 	if err != nil {
 		return err
 	}
-	before := done{}
-	if b, known := r.days.of(r.Epoch - 1); known == nil {
+	before := done{} // the last day that has a base
+	for at := r.Epoch - 1; err == nil && before.Base == ""; at-- {
+		b, unknown := r.days.of(at)
+		if unknown != nil {
+			break
+		}
 		before, err = p.marked(b.Name)
 	}
 	m.Born = m.Table - before.Table + m.Dropped

@@ -23,6 +23,7 @@ type days struct {
 	begun   int                  // days so far
 	known   []entry              // the last of them
 	since   map[string]time.Time // when this process began to wait for what is late
+	came    map[string]arrival   // files of a day that is not complete, by path
 	lost    bool                 // it was told that Dir can't be read
 	now     *dayRows
 	next    *ahead // nil if no day is read ahead
@@ -82,11 +83,16 @@ func (d *days) of(epoch int) (entry, error) {
 
 // dayList says which files a day has, whether it ends no period, and how it ends.
 type dayList struct {
-	Name    string              `json:"name"`
-	Within  bool                `json:"within,omitempty"`
-	Files   []dayFile           `json:"files"`
-	Shrink  fleet.ShrinkOptions `json:"shrink"`
-	Publish Publish             `json:"publish"`
+	Name   string `json:"name"`
+	Within bool   `json:"within,omitempty"`
+	// Part reports that it is a part of a day that was not complete, Had are the files of the day's earlier parts, and
+	// Outgrown those that have grown since, with the reasons.
+	Part     bool                `json:"part,omitempty"`
+	Files    []dayFile           `json:"files"`
+	Had      []dayFile           `json:"had,omitempty"`
+	Outgrown map[string]string   `json:"outgrown,omitempty"`
+	Shrink   fleet.ShrinkOptions `json:"shrink"`
+	Publish  Publish             `json:"publish"`
 }
 
 // dayFile is a file of a day: its size, and the checksum of its bytes, or its version in a store that has some.

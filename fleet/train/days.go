@@ -41,6 +41,12 @@ type Days struct {
 	// io.EOF ends the job. It waits for a day until ctx ends, and is then called again. One worker's call counts; all
 	// call it too, to read what may be the next day while they train.
 	Next func(ctx context.Context, past []string) (Day, error)
+	// Every trains what has come of a day in Dir while it lacks its mark, as parts of it, 0412~01, 0412~02 and so on: a
+	// file counts once its size has stood still for half of Every, and a part begins once one has for Every. A part is
+	// evaluated and trained as a day is, ends no period, and publishes a delta; the mark ends the day, with the files
+	// that no part has. A file that grows behind its part is damaged. 0 waits for whole days. A job remembers 300 days
+	// and parts.
+	Every time.Duration
 	// Wait is how long a day in Dir that lacks its mark is waited for when a later one has its own, or a file of Next
 	// that is not there. Late says what follows: "" passes over the day, "take" takes the files that are there, and
 	// "fail" ends the job.
@@ -70,12 +76,14 @@ func (d *Days) check(j *Job) error {
 	switch {
 	case (d.Dir == "") == (d.Next == nil):
 		return refuse("have Dir %q and Next %t: want one of them", d.Dir, d.Next != nil)
-	case d.Next != nil && d.Mark+d.Last != "":
-		return refuse("have Mark or Last, which are of a Dir, and Next: Next's io.EOF ends the job")
+	case d.Next != nil && (d.Mark+d.Last != "" || d.Every != 0):
+		return refuse("have Mark, Last or Every, which are of a Dir, and Next: Next's io.EOF ends the job, and a " +
+			"part of a day is a Day Within it")
 	case d.Late != "" && d.Late != lateTake && d.Late != lateFail:
 		return refuse("have Late %q: want %q, %q, or nothing to pass over the day", d.Late, lateTake, lateFail)
-	case d.Wait < 0 || d.BadFiles < 0 || d.SkipBad < 0:
-		return refuse("have Wait %v, BadFiles %d, SkipBad %d: want none below 0", d.Wait, d.BadFiles, d.SkipBad)
+	case d.Every < 0 || d.Wait < 0 || d.BadFiles < 0 || d.SkipBad < 0:
+		return refuse("have Every %v, Wait %v, BadFiles %d, SkipBad %d: want none below 0", d.Every, d.Wait, d.BadFiles,
+			d.SkipBad)
 	case d.Shrink.Period != "":
 		return refuse("have Shrink.Period %q: a period has the name of its day", d.Shrink.Period)
 	case save.Mode != 0 || save.Model != nil || save.Published+save.Name != "" || save.Shrink != fleet.ShrinkOptions{}:

@@ -51,7 +51,7 @@ func dayJob(dir, mode string, d train.Days) train.Job { // mode is "" of a proce
 		d.Dir = ""
 	}
 	j := train.Job{Loss: nn.Add(nn.Mean(nn.LogLoss(pred, label)), nn.Mean(nn.Custom(countSamples{}, line))),
-		Metrics: []*nn.Node{nn.AUCOf(pred, label, 1023).Named("AUC")}, Outputs: []*nn.Node{pred},
+		Metrics: []*nn.Node{nn.AUCOf(pred, label, 1023).Named("AUC")}, Outputs: []*nn.Node{pred, line},
 		Rule:    optimizer.PerParam{Rule: optimizer.SGD{LR: 0.05}, By: map[string]optimizer.Rule{"ledger": optimizer.SGD{LR: 1}}},
 		Options: train.Options{Mode: strings.Replace(mode, "collective", "sync", 1), Batch: 8, Checkpoint: filepath.Join(dir, "checkpoints"), Out: filepath.Join(dir, "out")},
 		Files:   train.Files{Format: dayFormat}, Days: &d, Stdout: io.Discard}
@@ -73,7 +73,12 @@ func dayJob(dir, mode string, d train.Days) train.Job { // mode is "" of a proce
 // dayLedger is how often each sample counts in what a job has left.
 func dayLedger(t *testing.T, dir string) map[int]float64 {
 	t.Helper()
-	f := leftOf(t, dir)
+	return ledgerOf(t, dir, dayJob(t.TempDir(), "", train.Days{}))
+}
+
+func ledgerOf(t *testing.T, dir string, j train.Job) map[int]float64 {
+	t.Helper()
+	f := leftOf(t, dir, j)
 	defer f.Close()
 	all := map[int]float64{}
 	for row, err := range f.Rows(t.Context(), "ledger") {

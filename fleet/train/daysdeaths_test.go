@@ -30,6 +30,7 @@ import (
 type mortalDays struct {
 	mortal
 	Journal bool
+	Grows   bool // days are trained in parts, as their files come
 	Strikes []dayStrike
 }
 
@@ -58,6 +59,7 @@ func drawDays(seed uint64) mortalDays {
 			[]time.Duration{0, 0, 9 * time.Second, 20 * time.Minute}[r.IntN(4)]})
 	}
 	d.GoOn = (d.Mode == "sync" || d.Mode == "ssp") && r.IntN(2) == 0
+	d.Grows = r.IntN(3) == 0
 	return d
 }
 
@@ -66,6 +68,9 @@ func (d mortalDays) job(dir string, strike strikes) train.Job {
 	j := dayJob(dir, d.Mode, train.Days{Last: fmt.Sprintf("04%02d", dayCount), Shrink: fleet.ShrinkOptions{Unseen: 50},
 		Publish: train.Publish{Dir: filepath.Join(dir, "serving"), Deltas: 3, Keep: 2}})
 	j.Batch = d.Batch
+	if d.Grows {
+		j.Days.Every = 4 * time.Second
+	}
 	if d.Journal {
 		j.Strategy.Recovery.Journal, j.Strategy.Recovery.JournalDir = strategy.JournalProcess, filepath.Join(dir, "journals")
 	}
@@ -126,7 +131,7 @@ func (d mortalDays) play(dir string) *operator {
 // clock is for how many periods the first sample was not trained, in what a job has left.
 func clock(t *testing.T, dir string) int {
 	t.Helper()
-	f := leftOf(t, dir)
+	f := leftOf(t, dir, dayJob(t.TempDir(), "", train.Days{}))
 	defer f.Close()
 	const far = 100
 	for n := far + 1; ; n-- {
@@ -144,11 +149,10 @@ func clock(t *testing.T, dir string) int {
 }
 
 // leftOf is a process with what a job of days has left.
-func leftOf(t *testing.T, dir string) *fleet.Fleet {
+func leftOf(t *testing.T, dir string, j train.Job) *fleet.Fleet {
 	t.Helper()
 	f, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
 	law.Check(t, err)
-	j := dayJob(t.TempDir(), "", train.Days{})
 	opt, err := f.DistributedOptimizer(j.Rule, strategy.Sync())
 	law.Check(t, err)
 	law.Check(t, opt.Minimize(j.Loss))
@@ -165,29 +169,48 @@ func leftOf(t *testing.T, dir string) *fleet.Fleet {
 func TestDaysOutliveEveryEnd(t *testing.T) {
 	t.Parallel()
 	trial.Slow(t)
+	met := 0
+	defer func() { t.Logf("%d parts of days", met) }()
 	trial.EachSeed(t, 16, func(seed trial.Seed) {
 		t.Run(fmt.Sprint(seed.N), func(t *testing.T) {
 			d, dir := drawDays(seed.N), t.TempDir()
-			for day := range dayCount {
-				writeDay(t, filepath.Join(dir, "logs", fmt.Sprintf("04%02d", day+1)), day*dayRows, 9, 8, 7, 6, 5, 5)
-			}
 			var o *operator
-			synctest.Test(t, func(*testing.T) { o = d.play(dir) })
+			synctest.Test(t, func(t *testing.T) {
+				wrote := make(chan struct{})
+				go func() {
+					defer close(wrote)
+					for day := range dayCount {
+						at, rows := filepath.Join(dir, "logs", fmt.Sprintf("04%02d", day+1)), []int{9, 8, 7, 6, 5, 5}
+						if d.Grows {
+							grow(t, at, day*dayRows, 3*time.Second, rows...)
+						} else {
+							writeDay(t, at, day*dayRows, rows...)
+						}
+					}
+				}()
+				if !d.Grows {
+					<-wrote
+				}
+				o = d.play(dir)
+				<-wrote
+			})
 			wrong := func(format string, args ...any) {
 				t.Errorf("%+v: %s\n%s", d, fmt.Sprintf(format, args...), strings.Join(o.log, "\n"))
 				for _, e := range o.got.History {
 					t.Logf("%+v", e)
 				}
 			}
-			if o.starts > 10 {
+			if o.starts > o.most {
 				wrong("the job does not end")
 				return
 			}
-			if lists, err := os.ReadDir(filepath.Join(dir, "checkpoints", "days")); err != nil || len(lists) != dayCount {
+			lists, err := os.ReadDir(filepath.Join(dir, "checkpoints", "days"))
+			if err != nil || len(lists) < dayCount || len(lists) > dayCount && !d.Grows {
 				wrong("%d lists of days, error %v", len(lists), err)
 			}
+			met += len(lists) - dayCount
 			got := dayLedger(t, dir)
-			d.judge(got, o, wrong)
+			d.judge(got, len(lists), o, wrong)
 			if n := clock(t, dir); n != dayCount && !d.GoOn { // without whom the first sample may be trained late
 				wrong("%d periods have ended", n)
 			}
@@ -199,7 +222,7 @@ func TestDaysOutliveEveryEnd(t *testing.T) {
 }
 
 // judge says what is wrong with a ledger and a history.
-func (d mortalDays) judge(got map[int]float64, o *operator, wrong func(string, ...any)) {
+func (d mortalDays) judge(got map[int]float64, epochs int, o *operator, wrong func(string, ...any)) {
 	want, more, less, may, lacks := once(dayCount*dayRows), 0.0, 0.0, 0.0, 0.0
 	for i := range want {
 		more, less = more+max(0, got[i]-1), less+max(0, 1-got[i])
@@ -218,14 +241,14 @@ func (d mortalDays) judge(got map[int]float64, o *operator, wrong func(string, .
 	}
 	ends, judged := map[int]int{}, map[int]int{}
 	for _, e := range o.got.History {
-		if _, is := e.Values["test AUC"]; is {
+		if _, is := e.Values["test loss"]; is {
 			judged[e.Epoch]++
 		}
 		if e.End {
 			ends[e.Epoch]++
 		}
 	}
-	for day := range dayCount {
+	for day := range epochs {
 		if ends[day+1] < 1 || judged[day+1] != 1 {
 			wrong("day %d was judged %d times, and evaluated at its end %d times", day+1, judged[day+1], ends[day+1])
 		}
@@ -275,6 +298,7 @@ type operator struct {
 	mu     sync.Mutex // guards what follows
 	died   map[int]bool
 	starts int
+	most   int           // starts of all roles, of which the job must not need more
 	again  chan struct{} // closed when all are to start again
 	done   map[string]bool
 	over   chan struct{} // closed when all workers have done their work
@@ -466,7 +490,7 @@ func (o *operator) restart(start chan struct{}) {
 	if start != o.again {
 		return
 	}
-	if o.starts++; o.starts == 11 {
+	if o.starts++; o.starts == o.most+1 {
 		close(o.over)
 	}
 	for _, kill := range o.lives {
@@ -479,7 +503,7 @@ func (o *operator) restart(start chan struct{}) {
 
 // played plays a job whose operator set has set.
 func (d mortal) played(dir string, set func(*operator)) *operator {
-	o := &operator{mortal: d, dir: dir, net: transport.NewMemory(), died: map[int]bool{}, again: make(chan struct{}), over: make(chan struct{}),
+	o := &operator{mortal: d, dir: dir, most: 10, net: transport.NewMemory(), died: map[int]bool{}, again: make(chan struct{}), over: make(chan struct{}),
 		done: map[string]bool{}, lives: map[string]func(){}, runs: map[*fleet.Fleet]*train.Run{}, away: map[string]time.Duration{}}
 	set(o)
 	var servers []string

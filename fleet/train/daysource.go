@@ -76,6 +76,16 @@ func (d *days) find(ctx context.Context) (*Day, []string, error) {
 // seal writes the list of a day's files as they are now.
 func (d *days) seal(ctx context.Context, epoch int, day *Day, paths []string) (entry, error) {
 	l := &dayList{Name: day.Name, Within: day.Again || day.Within, Shrink: d.Shrink, Publish: d.Publish}
+	whole, _, is := dayOf(day.Name)
+	if l.Part = is; is {
+		l.Publish.Deltas = 0
+	}
+	var err error
+	if _, l.Had, err = d.parts(whole); err != nil {
+		return entry{}, err
+	}
+	l.Outgrown = outgrown(l.Had)
+	clear(d.came)
 	for _, path := range paths {
 		f, err := sealed(ctx, path, math.MaxInt64)
 		if err != nil {
@@ -86,9 +96,11 @@ func (d *days) seal(ctx context.Context, epoch int, day *Day, paths []string) (e
 	return d.write(epoch, l)
 }
 
-// firstDay has a job that is looked at read its first day as it would read Files.
+// firstDay has a job that is looked at read its first day, or what has come of it, as it would read Files.
 func (j *Job) firstDay(ctx context.Context) error {
-	d := &days{Days: j.Days, since: map[string]time.Time{}}
+	of := *j.Days
+	of.Every = min(of.Every, time.Second)
+	d := &days{Days: &of, since: map[string]time.Time{}, came: map[string]arrival{}}
 	day, paths, _, err := d.look(ctx)
 	if err == nil && (day == nil || len(paths) == 0) {
 		err = fmt.Errorf("train: Job.Days has no day with files yet: looked in %q for %v", d.Dir, lookTime)
@@ -109,9 +121,11 @@ func (d *days) inDir() (*Day, []string, error) {
 	if err != nil {
 		return nil, nil, nil
 	}
-	newest, past := "", d.past()
+	newest, begun, past := "", "", d.past() // the last day that has ended, and one of which parts were trained
 	for _, name := range past {
-		if !anew(name, past) {
+		if day, _, is := dayOf(name); is {
+			begun = max(begun, day)
+		} else if !anew(name, past) {
 			newest = max(newest, name)
 		}
 	}
@@ -122,20 +136,24 @@ func (d *days) inDir() (*Day, []string, error) {
 	}
 	for i, name := range names {
 		switch {
-		case anew(name, past) || name <= newest:
+		case anew(name, past) || name <= newest || name < begun:
 			continue
 		case d.Last != "" && name > d.Last:
 			return nil, nil, io.EOF
 		case d.marked(name):
 			return d.filesIn(Day{Name: name})
 		case !slices.ContainsFunc(names[i+1:], d.marked):
-			return nil, nil, nil
+			return d.part(name)
 		}
 		switch how, err := d.late(name, "the directory lacks "+d.mark()+", and a later one has it"); {
-		case err != nil || how == waitsFor:
+		case err != nil:
 			return nil, nil, err
+		case how == waitsFor:
+			return d.part(name)
 		case how == takes:
 			return d.filesIn(Day{Name: name})
+		case name == begun: // what was trained of it ends its period
+			return &Day{Name: name}, nil, nil
 		}
 	}
 	if d.Last != "" && newest >= d.Last {
@@ -172,14 +190,19 @@ func (d *days) marked(name string) bool {
 	return is && err == nil
 }
 
-// filesIn returns a day of the directory with its files, which may be none.
+// filesIn returns a day of the directory with its files that no part of it has, which may be none.
 func (d *days) filesIn(day Day) (*Day, []string, error) {
 	dir := files.Join(d.Dir, day.Name)
 	paths, err := filesOf(dir)
 	if errors.Is(err, errNoFiles) {
 		err = nil
 	}
-	return &day, slices.DeleteFunc(paths, func(p string) bool { return p == files.Join(dir, d.mark()) }), err
+	_, had, lost := d.parts(day.Name)
+	trained := func(path string) bool {
+		return slices.ContainsFunc(had, func(f dayFile) bool { return f.Path == path })
+	}
+	return &day, slices.DeleteFunc(paths, func(p string) bool { return p == files.Join(dir, d.mark()) || trained(p) }),
+		errors.Join(err, lost)
 }
 
 // inNext asks for the next day, nil if there is none yet, and returns it with its files.

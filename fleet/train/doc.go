@@ -85,6 +85,8 @@
 //
 //	Days: &train.Days{Dir: "logs", Publish: train.Publish{Dir: "serving", Deltas: 24}}
 //
+// With Days.Every a day is trained in parts, as its files come, and served within minutes.
+//
 // Other jobs save a base and deltas in hooks, once by name, with Fleet.SaveModel: see package fleet.
 //
 // # For users of other libraries
@@ -151,6 +153,7 @@ package train
 //	share.go     a worker's share of the rows, and whether all have the same rows
 //	days.go      rows that come by the day
 //	daysource.go  where the next day is looked for
+//	dayparts.go  parts of a day that is not complete
 //	daylist.go   which files a day has
 //	dayrows.go   a worker's share of a day
 //	dayahead.go  what may be the next day, read while one is trained

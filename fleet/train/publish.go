@@ -98,7 +98,7 @@ func (r *Run) base(ctx context.Context, p Publish, name string) (s stats.Saved, 
 }
 
 // delta publishes a delta if this worker leads, and is at the place for one: its share of the day is divided in equal
-// parts. One that nothing can follow is a base.
+// parts.
 func (r *Run) delta(ctx context.Context, so nn.TrainResult) error {
 	now := r.days.now
 	if now.found.Rows == 0 || !r.course.leads || r.course.alone || now.list.Publish.Dir == "" {
@@ -110,7 +110,11 @@ func (r *Run) delta(ctx context.Context, so nn.TrainResult) error {
 		return nil
 	}
 	now.delta = at
-	name := fmt.Sprintf("%s-%02d", now.list.Name, at)
+	return r.saveDelta(ctx, p, fmt.Sprintf("%s-%02d", now.list.Name, at))
+}
+
+// saveDelta publishes a delta. One that nothing can follow is a base.
+func (r *Run) saveDelta(ctx context.Context, p Publish, name string) error {
 	err := r.claim(ctx, p.Dir)
 	if err == nil {
 		dir := files.Join(p.Dir, modelfiles.Deltas, name)

@@ -1,0 +1,145 @@
+package train_test
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/gofleet/gofleet/fleet/train"
+	"github.com/gofleet/gofleet/internal/law"
+)
+
+// grow writes a day as rows come: a file behind each pause, of which the first bytes come half a pause earlier, and then the mark.
+func grow(t *testing.T, dir string, first int, pause time.Duration, rows ...int) {
+	whole := filepath.Join(t.TempDir(), "whole")
+	writeDay(t, whole, first, rows...)
+	law.Check(t, os.MkdirAll(dir, 0o777))
+	for i := range rows {
+		name := fmt.Sprintf("part-%d", i)
+		text, err := os.ReadFile(filepath.Join(whole, name))
+		law.Check(t, err)
+		time.Sleep(pause / 2)
+		put(t, filepath.Join(dir, name), string(text[:5]))
+		time.Sleep(pause / 2)
+		put(t, filepath.Join(dir, name), string(text))
+	}
+	time.Sleep(pause / 2)
+	put(t, filepath.Join(dir, "_SUCCESS"), "")
+}
+
+// TestDaysThatGrow: with Every, what has come of a day is trained as parts of it before it is complete, each row once, also where the job
+// ends in a part and goes on; the day ends one period, and parts are served as deltas of its base.
+func TestDaysThatGrow(t *testing.T) {
+	t.Parallel()
+	for _, ends := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			logs := filepath.Join(dir, "logs")
+			d := train.Days{Last: "0412", Every: 2 * time.Minute, Publish: train.Publish{Dir: filepath.Join(dir, "serving"), Deltas: 3}}
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				grow(t, filepath.Join(logs, "0411"), 0, 3*time.Minute, 10, 20)
+				grow(t, filepath.Join(logs, "0412"), 30, 3*time.Minute, 30, 10, 20, 10)
+			}()
+			said := ""
+			if ends {
+				_, before, err := plays(t, dir, d, cut(4, 2))
+				if said = before; !errors.Is(err, errPower) {
+					t.Errorf("it ended with %v", err)
+				}
+			}
+			_, after, err := plays(t, dir, d)
+			<-done
+			said += after
+			if got, want := dayLedger(t, dir), once(100); err != nil || !maps.Equal(got, want) {
+				t.Errorf("%v: %s\n%s", err, apart(got, want), said)
+			}
+			if n := clock(t, dir); n != 2 {
+				t.Errorf("%d periods have ended", n)
+			}
+			want := []string{"0411~01", "0411", "0412~01", "0412~02", "0412~03", "0412"}
+			if got := daysIn(said); !slices.Equal(got, want) {
+				t.Errorf("it ended the days %v, want %v", got, want)
+			}
+			for _, day := range want {
+				_, _, part := strings.Cut(day, "~")
+				m, err := markOf(d.Publish.Dir, day)
+				if err != nil || (m.Base == "") != part || m.Trained == 0 {
+					t.Errorf("the mark of %s: %+v, error %v", day, m, err)
+				}
+			}
+			last, err := markOf(d.Publish.Dir, "0412")
+			if err != nil || last.Born != 70 || last.Table != 100 {
+				t.Errorf("ends %t: the mark of 0412: %+v, error %v", ends, last, err)
+			}
+			found, err := filepath.Glob(filepath.Join(d.Publish.Dir, "deltas", "*"))
+			if err != nil || len(found) < 3 {
+				t.Errorf("the deltas %q, error %v: want one for each part of 0412", found, err)
+			}
+		})
+	}
+}
+
+// TestFilesOutgrowTheirParts: rows that come into a file behind its part are trained by no later one, and end the job unless it permits
+// damaged files.
+func TestFilesOutgrowTheirParts(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []int{0, 1} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			day := filepath.Join(dir, "logs", "0411")
+			go func() {
+				writeDay(t, day, 0, 20, 10)
+				law.Check(t, os.Remove(filepath.Join(day, "_SUCCESS")))
+				time.Sleep(10 * time.Minute)
+				law.Check(t, appendTo(filepath.Join(day, "part-0"), "1,0.5,999\n"))
+				put(t, filepath.Join(day, "part-2"), "1,0.5,30\n")
+				put(t, filepath.Join(day, "_SUCCESS"), "")
+			}()
+			_, said, err := plays(t, dir, train.Days{Last: "0411", Every: time.Minute, BadFiles: bad})
+			if bad == 0 {
+				if err == nil || !strings.Contains(err.Error(), "part-0: 10 bytes have come since the first ") {
+					t.Errorf("error %v", err)
+				}
+				return
+			}
+			if got, want := dayLedger(t, dir), once(31); err != nil || !maps.Equal(got, want) || !strings.Contains(said, "files: 1, lines: 0") {
+				t.Errorf("%v: %s\n%s", err, apart(got, want), said)
+			}
+		})
+	}
+}
+
+// TestALateDayOfPartsEnds: a day of which parts were trained, and whose mark does not come, ends its period once it was waited for.
+func TestALateDayOfPartsEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		logs := filepath.Join(dir, "logs")
+		writeDay(t, filepath.Join(logs, "0411"), 0, 20)
+		law.Check(t, os.Remove(filepath.Join(logs, "0411", "_SUCCESS")))
+		go func() {
+			time.Sleep(10 * time.Minute)
+			writeDay(t, filepath.Join(logs, "0410"), 50, 10) // when a later one has begun
+			writeDay(t, filepath.Join(logs, "0412"), 20, 10)
+		}()
+		_, said, err := plays(t, dir, train.Days{Last: "0412", Every: time.Minute, Wait: 5 * time.Minute})
+		if got := daysIn(said); err != nil || !slices.Equal(got, []string{"0411~01", "0411", "0412"}) {
+			t.Errorf("%v: %v\n%s", got, err, said)
+		}
+		if got, want := dayLedger(t, dir), once(30); !maps.Equal(got, want) {
+			t.Error(apart(got, want))
+		}
+		if n := clock(t, dir); n != 2 {
+			t.Errorf("%d periods have ended", n)
+		}
+	})
+}
