@@ -54,7 +54,8 @@ var called = map[string]string{"decayed": "decayed_adagrad", "lars": "lars_momen
 func (r Rule) called() string { return cmp.Or(called[r.Kind], r.Kind) }
 
 // rules are those of dense params and of rows by kind, as the door takes them, without what a Rule says.
-var rules = map[string]optimizer.Rule{"sgd": optimizer.SGD{}, "momentum": optimizer.Momentum{}, "adam": optimizer.Adam{},
+var rules = map[string]optimizer.Rule{
+	"sgd": optimizer.SGD{}, "momentum": optimizer.Momentum{}, "adam": optimizer.Adam{},
 	"adamw": optimizer.AdamW{}, "adamax": optimizer.Adamax{}, "adagrad": optimizer.Adagrad{},
 	"decayed": optimizer.DecayedAdagrad{}, "adadelta": optimizer.Adadelta{}, "rmsprop": optimizer.RMSProp{},
 	"ftrl": optimizer.Ftrl{}, "lamb": optimizer.Lamb{}, "lars": optimizer.Lars{Coeff: 0.1},
