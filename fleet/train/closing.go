@@ -31,7 +31,11 @@ func (r *Run) closing(ctx context.Context, kept bool) string {
 	if rows := r.tests.rows; rows != nil {
 		row, _ = rows.Take(1).Batch(ctx) // without it, the lines say how to ask for what the model wants
 	}
-	return r.bestWas(kept, model) + r.Job.serving(model, row)
+	said := r.bestWas(kept, model)
+	if r.days != nil && r.days.Publish.Dir != "" {
+		model = r.days.Publish.Dir // which goes on
+	}
+	return said + r.Job.serving(model, row)
 }
 
 // bestWas is a line about the best evaluation, "" without test rows.

@@ -108,6 +108,22 @@ func once(n int) map[int]float64 {
 	return all
 }
 
+// TestDaysSayHowTheyTrain: a job of days whose program names no batch takes that of rows of unknown number, and says what serves its model.
+func TestDaysSayHowTheyTrain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeDay(t, filepath.Join(dir, "logs", "0411"), 0, 400)
+	serving := filepath.Join(dir, "serving")
+	_, said, err := plays(t, dir, train.Days{Last: "0411", Publish: train.Publish{Dir: serving}}, func(j *train.Job) {
+		j.Batch, j.Rule = 0, optimizer.PerParam{Rule: optimizer.Adam{LR: 0.05}, By: map[string]optimizer.Rule{"ledger": optimizer.SGD{LR: 1}}}
+	})
+	for _, want := range []string{"-batch=512 for rows, whose number is not known", "/examples/serve -model=" + serving + "\n"} {
+		if err != nil || !strings.Contains(said, want) {
+			t.Errorf("%v: it said\n%s\nwant %q", err, said, want)
+		}
+	}
+}
+
 // TestDays: each kind of job trains each row of each day once, in the order of their names, judges each day before it trains on it, ends a
 // period by its name, and ends with the last day. It prints a line about each day behind it, and once more at the end.
 func TestDays(t *testing.T) {

@@ -85,6 +85,9 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		c.daily = r.days != nil
 	}
 	own := stockOf(r.shares.train)
+	if r.days != nil {
+		own.Rows = -1
+	}
 	if r.shares.stock = own; j.Sharded {
 		r.shares.stock = stock{Rows: -1} // until all workers have sent their numbers
 	}
