@@ -27,7 +27,7 @@ func (r *Run) readAhead(ctx context.Context) {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	a := &ahead{stop: stop, done: make(chan struct{})}
-	next := &days{Days: d.Days, dir: d.dir, begun: d.begun, known: slices.Clone(d.known)}
+	next := &days{Days: d.Days, dir: d.dir, begun: d.begun, known: slices.Clone(d.known), pass: d.pass}
 	d.next = a
 	go func() {
 		defer close(a.done)

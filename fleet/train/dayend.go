@@ -20,7 +20,8 @@ func (r *Run) endDay(ctx context.Context, _ *Run, _ nn.TrainResult) error {
 	}
 	l, err := d.list(r.Epoch)
 	if err != nil && e.Name == r.Job.passOver {
-		l, err = &dayList{Name: e.Name, Shrink: d.Shrink, Publish: d.Publish}, nil
+		_, _, part := dayOf(e.Name)
+		l, err = &dayList{Name: e.Name, Within: part, Part: part, Shrink: d.Shrink, Publish: d.Publish}, nil
 	}
 	if err != nil {
 		return err
@@ -107,7 +108,8 @@ func (r *Run) sayDay(m done) {
 	if !r.days.titled {
 		fmt.Fprintln(r.Job.Stdout, heads)
 	}
-	r.days.titled, r.days.ended = true, append(r.days.ended, m)
+	ended := append(r.days.ended, m)
+	r.days.titled, r.days.ended = true, ended[max(0, len(ended)-mostDays):]
 	fmt.Fprintln(r.Job.Stdout, line)
 }
 

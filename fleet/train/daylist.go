@@ -24,7 +24,8 @@ type days struct {
 	known   []entry              // the last of them
 	since   map[string]time.Time // when this process began to wait for what is late
 	came    map[string]arrival   // files of a day that is not complete, by path
-	lost    bool                 // it was told that Dir can't be read
+	lost    map[string]bool      // of what can't be read a warning was given
+	pass    string               // the day that -pass_over names
 	now     *dayRows
 	next    *ahead // nil if no day is read ahead
 	facts   dayFacts
@@ -85,14 +86,15 @@ func (d *days) of(epoch int) (entry, error) {
 type dayList struct {
 	Name   string `json:"name"`
 	Within bool   `json:"within,omitempty"`
-	// Part reports that it is a part of a day that was not complete, Had are the files of the day's earlier parts, and
-	// Outgrown those that have grown since, with the reasons.
-	Part     bool                `json:"part,omitempty"`
-	Files    []dayFile           `json:"files"`
-	Had      []dayFile           `json:"had,omitempty"`
-	Outgrown map[string]string   `json:"outgrown,omitempty"`
-	Shrink   fleet.ShrinkOptions `json:"shrink"`
-	Publish  Publish             `json:"publish"`
+	// Part reports that it is a part of a day that was not complete. In is the day's directory; Had are the files of
+	// its earlier parts, by paths within, and Altered those that are not as they were, with the reasons.
+	Part    bool                `json:"part,omitempty"`
+	In      string              `json:"in,omitempty"`
+	Files   []dayFile           `json:"files"`
+	Had     []dayFile           `json:"had,omitempty"`
+	Altered map[string]string   `json:"altered,omitempty"`
+	Shrink  fleet.ShrinkOptions `json:"shrink"`
+	Publish Publish             `json:"publish"`
 }
 
 // dayFile is a file of a day: its size, and the checksum of its bytes, or its version in a store that has some.
@@ -224,7 +226,10 @@ func (d *days) listed(epoch int) (e entry, is bool) {
 			continue
 		}
 		e = entry{Sum: text[i+1:], Name: text[:i]}
-		if _, err := d.read(epoch, e); err == nil {
+		l, err := d.read(epoch, e)
+		day, _, _ := dayOf(e.Name)
+		_, had, lost := d.parts(day)
+		if err == nil && lost == nil && slices.Equal(l.Had, had) { // else it is of a life with other parts before it
 			return e, true
 		}
 	}

@@ -51,7 +51,7 @@ func (d *days) load(ctx context.Context, j *Job, epoch, worker, workers int) (*d
 	}
 	if err == nil {
 		r.epoch, r.worker, r.list = epoch, worker, l
-		maps.Copy(r.found.Damaged, l.Outgrown)
+		maps.Copy(r.found.Damaged, l.Altered)
 		d.counts[[2]int{epoch, worker}] = r.found.Rows
 	}
 	return r, err

@@ -44,8 +44,8 @@ type Days struct {
 	// Every trains what has come of a day in Dir while it lacks its mark, as parts of it, 0412~01, 0412~02 and so on: a
 	// file counts once its size has stood still for half of Every, and a part begins once one has for Every. A part is
 	// evaluated and trained as a day is, ends no period, and publishes a delta; the mark ends the day, with the files
-	// that no part has. A file that grows behind its part is damaged. 0 waits for whole days. A job remembers 300 days
-	// and parts.
+	// that no part has. Files must come whole, under names that begin with "." until they are: one that is renamed,
+	// grows or changes behind its part is damaged. 0 waits for whole days. A job remembers 300 days and parts.
 	Every time.Duration
 	// Wait is how long a day in Dir that lacks its mark is waited for when a later one has its own, or a file of Next
 	// that is not there. Late says what follows: "" passes over the day, "take" takes the files that are there, and

@@ -80,18 +80,21 @@ func (d *days) seal(ctx context.Context, epoch int, day *Day, paths []string) (e
 	if l.Part = is; is {
 		l.Publish.Deltas = 0
 	}
-	var err error
-	if _, l.Had, err = d.parts(whole); err != nil {
-		return entry{}, err
+	if d.Dir != "" {
+		var err error
+		if _, l.Had, err = d.parts(whole); err != nil {
+			return entry{}, err
+		}
+		l.In = files.Join(d.Dir, whole)
+		l.Altered = altered(ctx, l.In, l.Had)
 	}
-	l.Outgrown = outgrown(l.Had)
-	clear(d.came)
 	for _, path := range paths {
 		f, err := sealed(ctx, path, math.MaxInt64)
 		if err != nil {
 			return entry{}, err
 		}
 		l.Files = append(l.Files, f)
+		delete(d.came, path)
 	}
 	return d.write(epoch, l)
 }
@@ -100,7 +103,7 @@ func (d *days) seal(ctx context.Context, epoch int, day *Day, paths []string) (e
 func (j *Job) firstDay(ctx context.Context) error {
 	of := *j.Days
 	of.Every = min(of.Every, time.Second)
-	d := &days{Days: &of, since: map[string]time.Time{}, came: map[string]arrival{}}
+	d := &days{Days: &of, since: map[string]time.Time{}, came: map[string]arrival{}, lost: map[string]bool{}}
 	day, paths, _, err := d.look(ctx)
 	if err == nil && (day == nil || len(paths) == 0) {
 		err = fmt.Errorf("train: Job.Days has no day with files yet: looked in %q for %v", d.Dir, lookTime)
@@ -113,12 +116,7 @@ func (j *Job) firstDay(ctx context.Context) error {
 // inDir finds the next day in the directory of days, nil if there is none yet, with its files.
 func (d *days) inDir() (*Day, []string, error) {
 	names, err := d.dirs()
-	if lost := err != nil && !errors.Is(err, fs.ErrNotExist) && d.since != nil; lost != d.lost {
-		if d.lost = lost; lost {
-			slog.Warn("train: the directory of days can't be read; it is looked at again", "dir", d.Dir, "error", err)
-		}
-	}
-	if err != nil {
+	if d.unread("the directory of days", err, "dir", d.Dir); err != nil {
 		return nil, nil, nil
 	}
 	newest, begun, past := "", "", d.past() // the last day that has ended, and one of which parts were trained
@@ -192,17 +190,25 @@ func (d *days) marked(name string) bool {
 
 // filesIn returns a day of the directory with its files that no part of it has, which may be none.
 func (d *days) filesIn(day Day) (*Day, []string, error) {
-	dir := files.Join(d.Dir, day.Name)
-	paths, err := filesOf(dir)
+	_, had, err := d.parts(day.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	paths, err := d.left(day.Name, had)
+	return &day, paths, err
+}
+
+// left are the files in the directory of a day but those that parts of it had.
+func (d *days) left(day string, had []dayFile) ([]string, error) {
+	gone := map[string]bool{files.Join(d.Dir, day, d.mark()): true}
+	for _, f := range had {
+		gone[files.Join(d.Dir, day, f.Path)] = true
+	}
+	paths, err := filesOf(files.Join(d.Dir, day))
 	if errors.Is(err, errNoFiles) {
 		err = nil
 	}
-	_, had, lost := d.parts(day.Name)
-	trained := func(path string) bool {
-		return slices.ContainsFunc(had, func(f dayFile) bool { return f.Path == path })
-	}
-	return &day, slices.DeleteFunc(paths, func(p string) bool { return p == files.Join(dir, d.mark()) || trained(p) }),
-		errors.Join(err, lost)
+	return slices.DeleteFunc(paths, func(path string) bool { return gone[path] }), err
 }
 
 // inNext asks for the next day, nil if there is none yet, and returns it with its files.

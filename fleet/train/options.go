@@ -233,8 +233,8 @@ func (c *Options) Check() error {
 		return fmt.Errorf("train: -threads=%d: they count from 1", c.Threads)
 	case c.goBack < 0:
 		return fmt.Errorf("train: -goback=%d: it counts from 0", c.goBack)
-	case c.passOver != "" && !isName(c.passOver):
-		return fmt.Errorf("train: -pass_over=%s: want the name of a day", c.passOver)
+	case c.passOver != "" && !isName(strings.Replace(c.passOver, partMark, "-", 1)):
+		return fmt.Errorf("train: -pass_over=%s: want the name of a day, or of a part of one", c.passOver)
 	case c.EvalEvery < 0:
 		return fmt.Errorf("train: -eval_every=%d: it counts steps, from 0", c.EvalEvery)
 	case c.look && c.predict+c.eval != "" || c.predict != "" && c.eval != "":

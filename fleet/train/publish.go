@@ -143,6 +143,9 @@ func (r *Run) mark(p Publish, m done) error {
 	if err != nil {
 		return err
 	}
+	if _, _, part := dayOf(m.Day); part {
+		return nil
+	}
 	if err := p.tidy(); err != nil {
 		slog.Warn("train: what is not kept of published models could not be removed", "dir", p.Dir, "error", err)
 	}
@@ -182,7 +185,8 @@ func (p Publish) tidy() error {
 			continue
 		}
 		kept[b.Sum] = true
-		if is, _ := files.Exists(p.done(files.Base(b.Dir))); is { // else it is of the middle of a day
+		_, _, part := dayOf(files.Base(b.Dir))
+		if is, _ := files.Exists(p.done(files.Base(b.Dir))); is && !part { // else it is of the middle of a day
 			days++
 		}
 	}

@@ -106,7 +106,8 @@ func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
 		paces:    paces{}}
 	if j.Days != nil {
 		r.days = &days{Days: j.Days, dir: files.Join(r.dir, "days"), since: map[string]time.Time{},
-			came: map[string]arrival{}, counts: map[[2]int]int{}, workers: f.WorkerNum()}
+			came: map[string]arrival{}, lost: map[string]bool{}, pass: j.passOver, counts: map[[2]int]int{},
+			workers: f.WorkerNum()}
 	}
 	r.shares.days, r.tests.days, r.ends.late = r.days, r.days, r.days != nil
 	return r

@@ -48,13 +48,15 @@ func (j *Job) texts(most int64) (fields []check.Field, rows *dataset.Dataset, er
 			at := slices.IndexFunc(fields, func(f check.Field) bool { return f.Name == name })
 			if at < 0 {
 				at = len(fields)
-				fields = append(fields, check.Field{Name: name, Missing: lines.NAs})
+				fields = append(fields, check.Field{Name: name, Missing: lines.NAs, Hash: map[string]int64{}})
 			}
 			if f := &fields[at]; slices.Contains(own, name) && !slices.Contains(f.Feeds, c.Name) {
 				derived := slices.ContainsFunc(lines.Derived, func(d dataset.Derived) bool { return d.Name == name })
 				f.Feeds = append(f.Feeds, c.Name)
 				f.ID = f.ID || c.Type != tensor.Float32 && c.Values == nil && !derived
-				f.Values, f.Hash = f.Values || c.HashNumbers, max(f.Hash, c.Hash)
+				if f.Values = f.Values || c.HashNumbers; c.Hash > 0 {
+					f.Hash[c.Name] = c.Hash
+				}
 			}
 		}
 	}

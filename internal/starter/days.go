@@ -2,9 +2,12 @@ package starter
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode"
 )
 
 // WriteDays is [Write] for rows that come by the day: the directory days has a directory for each, which is complete
@@ -25,26 +28,42 @@ func newest(days string) (largest string, err error) {
 	}
 	for _, day := range slices.Backward(entries) {
 		in := filepath.Join(days, day.Name())
-		if _, err := os.Stat(filepath.Join(in, "_SUCCESS")); err != nil {
+		if _, err := os.Stat(filepath.Join(in, "_SUCCESS")); err != nil || isAbout(day.Name()) {
 			continue
 		}
-		files, err := os.ReadDir(in)
-		if err != nil {
-			return "", err
+		if at := strings.IndexFunc(day.Name(), isOther); at >= 0 {
+			return "", fmt.Errorf("%s is named with %q: want names of days of letters, digits and \"._-\"", in,
+				day.Name()[at])
 		}
 		most := int64(0)
-		for _, f := range files {
-			st, err := os.Stat(filepath.Join(in, f.Name()))
-			if err == nil && st.Mode().IsRegular() && st.Size() > most {
-				largest, most = filepath.Join(in, f.Name()), st.Size()
+		err := filepath.WalkDir(in, func(path string, e fs.DirEntry, err error) error {
+			if err != nil || isAbout(e.Name()) {
+				if err == nil && e.IsDir() {
+					err = fs.SkipDir
+				}
+				return err
 			}
-		}
-		if largest != "" {
-			return largest, nil
+			st, err := os.Stat(path)
+			if err == nil && st.Mode().IsRegular() && st.Size() > most {
+				largest, most = path, st.Size()
+			}
+			return err
+		})
+		if err != nil || largest != "" {
+			return largest, err
 		}
 	}
 	return "", fmt.Errorf("%s has no complete day with rows: want a directory for each day, such as 2024-04-12, with "+
 		"files of rows, and, once all are there, an empty file _SUCCESS", days)
+}
+
+// isAbout reports whether what has such a name has no rows; isOther, whether no day is named with such a letter.
+func isAbout(name string) bool {
+	return name[0] == '.' || name[0] == '_' || strings.HasPrefix(name, "README") || strings.HasSuffix(name, ".md")
+}
+
+func isOther(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-", r)
 }
 
 // daysMain writes the function main of a program whose rows come by the day.

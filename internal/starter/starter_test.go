@@ -732,11 +732,11 @@ func TestRowsByTheDay(t *testing.T) {
 			cells := strings.Split(row, ",")
 			return strings.Join(cells[len(cells)-1-strings.Count(day.header, ","):], ",")
 		})
-		law.Check(t, os.Mkdir(filepath.Join(logs, day.name), 0o700))
-		law.Check(t, os.Rename(data, filepath.Join(logs, day.name, "rows.csv")))
+		law.Check(t, os.MkdirAll(filepath.Join(logs, day.name, "hour"), 0o700))
+		law.Check(t, os.Rename(data, filepath.Join(logs, day.name, "hour", "rows.csv")))
 		law.Check(t, os.WriteFile(filepath.Join(logs, day.name, "a.csv"), []byte("other\n1\n"), 0o600))
 		if day.ends {
-			law.Check(t, os.WriteFile(filepath.Join(logs, day.name, "_SUCCESS"), nil, 0o600))
+			law.Check(t, os.WriteFile(filepath.Join(logs, day.name, "_SUCCESS"), bytes.Repeat([]byte("{}"), 1<<16), 0o600))
 		}
 	}
 	dir := filepath.Join(t.TempDir(), "p")
@@ -767,5 +767,10 @@ func TestRowsByTheDay(t *testing.T) {
 	law.Check(t, errors.Join(os.Remove(filepath.Join(logs, "0411", "_SUCCESS")), os.Remove(filepath.Join(logs, "0410", "_SUCCESS"))))
 	if _, err := WriteDays(filepath.Join(t.TempDir(), "p"), logs, "y", nil); err == nil || !strings.Contains(err.Error(), "no complete day") {
 		t.Errorf("without a complete day: %v", err)
+	}
+	put := filepath.Join(logs, "dt=0413")
+	law.Check(t, errors.Join(os.Mkdir(put, 0o700), os.WriteFile(filepath.Join(put, "_SUCCESS"), nil, 0o600)))
+	if _, err := WriteDays(filepath.Join(t.TempDir(), "p"), logs, "y", nil); err == nil || !strings.Contains(err.Error(), "dt=0413 is named with '='") {
+		t.Errorf("a day of another name: %v", err)
 	}
 }

@@ -76,17 +76,19 @@ func (t *Sparse) Norms() (rows, gradients Norms) {
 	return rows, gradients
 }
 
-// A row is far from the others if its norm is farOff times the median, of at least enoughSeen.
-const farOff, enoughSeen = 1000, 1000
+// A row is far from the others if its norm is farOff times the median, of at least enoughSeen, and its values are above
+// largeValue in the mean: where rows begin at 0, most have hardly moved.
+const farOff, enoughSeen, largeValue = 1000, 1000, 10
 
-// outlier logs a row that is far larger than the others, and the next one that is twice as large.
+// outlier logs a row that is far larger than the others, and the next one that is ten times as large.
 func (f *filling) outlier(t *Sparse) {
 	if f.log == nil {
 		return
 	}
 	rows, gradients := t.Norms()
 	told := f.large.Load()
-	if rows.Seen < enoughSeen || rows.Largest < farOff*rows.Median || rows.Largest < 10*math.Float64frombits(told) ||
+	least := max(farOff*rows.Median, largeValue*math.Sqrt(float64(t.dim)))
+	if rows.Seen < enoughSeen || rows.Largest < least || rows.Largest < 10*math.Float64frombits(told) ||
 		!f.large.CompareAndSwap(told, math.Float64bits(rows.Largest)) {
 		return
 	}

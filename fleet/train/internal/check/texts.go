@@ -17,11 +17,11 @@ type Field struct {
 	Name    string
 	Column  string // of Job.Texts, with the number of each row's text
 	Text    func(number int64) string
-	Missing []string // texts that mean no value, besides ""
-	Feeds   []string // that have its values; nil if at most parts of it are used
-	ID      bool     // a text is an id, by its spelling
-	Hash    int64    // the number of ids that texts become; 0 if they are not hashed
-	Values  bool     // that of a number by its value
+	Missing []string         // texts that mean no value, besides ""
+	Feeds   []string         // that have its values; nil if at most parts of it are used
+	ID      bool             // a text is an id, by its spelling
+	Hash    map[string]int64 // by feed, the number of ids that texts become; none where they are not hashed
+	Values  bool             // that of a number by its value
 }
 
 // texts are those of a field in some rows.
@@ -130,11 +130,12 @@ func (r *Report) textual(j Job) {
 func (r *Report) collide(f *Feed) (fields []string) {
 	ids := map[int64]int{}
 	for _, t := range r.texts {
-		if t.Hash == 0 || !slices.Contains(t.Feeds, f.Name) {
+		height := t.Hash[f.Name]
+		if height == 0 {
 			continue
 		}
 		fields = append(fields, strconv.Quote(t.Name))
-		hash, seen := tokens.NewHasher(t.Name, t.Hash), map[string]bool{}
+		hash, seen := tokens.NewHasher(t.Name, height), map[string]bool{}
 		for _, v := range t.known {
 			token := v.text
 			if t.Values {
