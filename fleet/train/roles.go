@@ -109,6 +109,9 @@ func newRun(j *Job, f *fleet.Fleet, s strategy.Strategy) *Run {
 			came: map[string]arrival{}, lost: map[string]bool{}, pass: j.passOver, counts: map[[2]int]int{},
 			workers: f.WorkerNum()}
 	}
+	if dir, err := files.Abs(r.dir); err == nil {
+		r.publishing.Of = files.SumOf([]byte(dir)) // the directory belongs to the job
+	}
 	r.shares.days, r.tests.days, r.ends.late = r.days, r.days, r.days != nil
 	return r
 }

@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/gofleet/gofleet/dataset"
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/nn"
@@ -106,7 +107,8 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if r.days != nil && r.days.Publish.Dir != "" && r.course.leads {
-		if err := r.publishing.Take(ctx, r.days.Publish.Dir); err != nil {
+		err := r.publishing.Take(ctx, r.days.Publish.Dir)
+		if err != nil && !errors.Is(err, checkpoint.ErrOurs) { // who has led before lets go once it is told
 			return fmt.Errorf("train: Days.Publish: %w", err)
 		}
 	}

@@ -14,6 +14,8 @@ import (
 // Claims holds the directories that a job has saved into, so that no other job saves there while this one lives. The
 // zero value has none.
 type Claims struct {
+	// Of is the same for all processes of a job that may claim a directory in turn; "" for none.
+	Of   string
 	once sync.Once
 	turn chan struct{} // full while a call holds the turn; Take may wait for another job's end
 	held []holder      // in the order of claims
@@ -31,11 +33,11 @@ type holder interface {
 }
 
 // takeAny takes a directory on a disk or in a store.
-func takeAny(ctx context.Context, dir string) (holder, error) {
+func takeAny(ctx context.Context, dir, of string) (holder, error) {
 	if files.IsURL(dir) {
-		return takeLease(ctx, dir)
+		return takeLease(ctx, dir, of)
 	}
-	return take(ctx, dir)
+	return take(ctx, dir, of)
 }
 
 // enter waits for the turn.
@@ -82,7 +84,7 @@ func (c *Claims) Take(ctx context.Context, dir string) error {
 			return err
 		}
 	}
-	h, err := takeAny(ctx, dir)
+	h, err := takeAny(ctx, dir, c.Of)
 	if err != nil {
 		return err
 	}

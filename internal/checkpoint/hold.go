@@ -36,7 +36,8 @@ type hold struct {
 
 // owner describes the process that saves into a directory.
 type owner struct {
-	Job  string `json:"job"`
+	Job  string `json:"job"` // of this claim alone
+	Of   string `json:"of,omitempty"`
 	Host string `json:"host"`
 	PID  int    `json:"pid"`
 	// Boot identifies the machine since its last start; empty if that is not known.
@@ -50,8 +51,12 @@ type owner struct {
 // patience returns how long the beat may stand still before the process counts as gone.
 func (o owner) patience() time.Duration { return min(max(silent, 4*o.Every), mostSilent) }
 
-// ErrTaken is the error of a directory into which another job saves.
-var ErrTaken = errors.New("another job saves here")
+// ErrTaken is the error of a directory into which another job saves. ErrOurs wraps it if that is another process of the
+// same job, as [Claims.Of] says.
+var (
+	ErrTaken = errors.New("another job saves here")
+	ErrOurs  = fmt.Errorf("%w: another process of this job", ErrTaken)
+)
 
 const (
 	lockName   = "job.lock"
@@ -65,28 +70,32 @@ const (
 	lookEvery = 500 * time.Millisecond
 )
 
-// newOwner returns the owner for this process, with a new job id.
-func newOwner() owner {
+// newOwner returns the owner for this process, with a new id.
+func newOwner(of string) owner {
 	host, _ := os.Hostname() // an unknown name is empty
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return owner{Job: rand.Text(), Host: host, PID: os.Getpid(), Boot: strings.TrimSpace(string(boot)),
+	return owner{Job: rand.Text(), Of: of, Host: host, PID: os.Getpid(), Boot: strings.TrimSpace(string(boot)),
 		Since: time.Now().UTC()}
 }
 
-// taken returns the error for other jobs.
-func (o owner) taken(dir string) error {
+// taken returns the error for another owner.
+func (o owner) taken(dir string, by owner) error {
+	err := ErrTaken
+	if o.Of != "" && o.Of == by.Of {
+		err = ErrOurs
+	}
 	return fmt.Errorf("checkpoint: %w: process %d on host %s saves into %s since %s: give this job a directory of its "+
-		"own, or let the other end first", ErrTaken, o.PID, cmp.Or(o.Host, "unknown"), dir,
+		"own, or let the other end first", err, o.PID, cmp.Or(o.Host, "unknown"), dir,
 		o.Since.Format(time.DateTime+" MST"))
 }
 
 // take makes a directory if it does not exist, and takes it. It waits for a holder that is about to end, and as long as
 // it takes to see whether a holder on another machine lives.
-func take(ctx context.Context, dir string) (*hold, error) {
+func take(ctx context.Context, dir, of string) (*hold, error) {
 	if err := files.MakeDir(disk, dir); err != nil {
 		return nil, fmt.Errorf("checkpoint: %w", err)
 	}
-	h := &hold{name: filepath.Join(dir, lockName), owner: newOwner()}
+	h := &hold{name: filepath.Join(dir, lockName), owner: newOwner(of)}
 	if err := await(ctx, h.try); err != nil {
 		return nil, err
 	}
@@ -153,7 +162,7 @@ func (h *hold) try(_ context.Context, w *watched) (mine bool, err error) {
 	waited := time.Since(w.from) >= ending
 	switch {
 	case waited && (w.lives || locking == nil && !locked && here):
-		return false, other.taken(filepath.Dir(h.name))
+		return false, other.taken(filepath.Dir(h.name), h.owner)
 	case time.Since(w.changed) < silent:
 		return false, nil
 	case locked:
@@ -253,7 +262,7 @@ func (h *hold) look() error {
 	}
 	defer f.Close()
 	if other, known, err := readOwner(f); err == nil && known && other.Job != h.owner.Job {
-		h.lost = other.taken(filepath.Dir(h.name))
+		h.lost = other.taken(filepath.Dir(h.name), h.owner)
 	}
 	return h.lost
 }

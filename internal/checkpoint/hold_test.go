@@ -49,21 +49,21 @@ func TestClaimBlocksWhileItsHolderLives(t *testing.T) {
 		"nobody": {func(t *testing.T) string { return filepath.Join(t.TempDir(), "new") }, "", [2]time.Duration{}},
 		"a process that lives": {func(t *testing.T) string {
 			dir := t.TempDir()
-			h, err := take(t.Context(), dir)
+			h, err := take(t.Context(), dir, "")
 			check(t, err)
 			t.Cleanup(h.release)
 			return dir
 		}, "process ", [2]time.Duration{ending, ending + time.Second}},
 		"a process that ends": {func(t *testing.T) string {
 			dir := t.TempDir()
-			h, err := take(t.Context(), dir)
+			h, err := take(t.Context(), dir, "")
 			check(t, err)
 			time.AfterFunc(2*time.Second, h.release)
 			return dir
 		}, "", [2]time.Duration{2 * time.Second, 3 * time.Second}},
 		"a process that was killed": {func(t *testing.T) string {
 			s, dir := newStranger(t)
-			s.Boot = newOwner().Boot
+			s.Boot = newOwner("").Boot
 			if s.Boot == "" {
 				t.Skip("this system's processes don't know one machine from another")
 			}
@@ -166,5 +166,23 @@ func (broken) ReadAt([]byte, int64) (int, error) { return 0, errors.New("input/o
 func TestUnreadableClaimCountsAsHeld(t *testing.T) {
 	if _, known, err := readOwner(broken{}); known || err == nil {
 		t.Errorf("known %t, error %v", known, err)
+	}
+}
+
+// TestClaimsOfOneJob: a process of the same job is refused by an error of its own.
+func TestClaimsOfOneJob(t *testing.T) {
+	for _, of := range []string{"", "a job"} {
+		synctest.Test(t, func(t *testing.T) {
+			var first, second Claims
+			first.Of, second.Of = "a job", of
+			dir := t.TempDir()
+			check(t, first.Take(t.Context(), dir))
+			if err := second.Take(t.Context(), dir); !errors.Is(err, ErrTaken) || errors.Is(err, ErrOurs) != (of != "") {
+				t.Errorf("of %q: error %v", of, err)
+			}
+			first.Release()
+			check(t, second.Take(t.Context(), dir))
+			second.Release()
+		})
 	}
 }

@@ -33,8 +33,8 @@ type lease struct {
 }
 
 // takeLease takes a directory. It waits as take does.
-func takeLease(ctx context.Context, dir string) (*lease, error) {
-	l := &lease{name: files.Join(dir, lockName), owner: newOwner(), pause: cmp.Or(files.Beat(dir), beatEvery)}
+func takeLease(ctx context.Context, dir, of string) (*lease, error) {
+	l := &lease{name: files.Join(dir, lockName), owner: newOwner(of), pause: cmp.Or(files.Beat(dir), beatEvery)}
 	l.owner.Every = l.pause
 	if err := await(ctx, l.try); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (l *lease) try(ctx context.Context, w *watched) (mine bool, err error) {
 		}
 		switch waited := time.Since(w.from) >= ending; {
 		case waited && w.lives:
-			return false, other.taken(l.dir())
+			return false, other.taken(l.dir(), l.owner)
 		case time.Since(w.changed) < other.patience():
 			return false, nil
 		}
@@ -190,7 +190,7 @@ func (l *lease) look(ctx context.Context) (there bool, version string) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lost = other.taken(l.dir())
+	l.lost = other.taken(l.dir(), l.owner)
 	return false, ""
 }
 
