@@ -164,9 +164,9 @@ func (p Program) may() (more, less float64) {
 				more += on * float64(l.Workers) // a last gradient may be in the weights of some servers alone
 			case p.Strategy.Mode == strategy.ModeGeo: // what was not exchanged
 				less += float64(l.Workers*p.Strategy.KSteps) * on
-			case !p.inStep(l) && (strings.HasPrefix(s.Role, "worker") || s.Kind == "pause"):
+			case !p.inStep(l) && (strings.HasPrefix(s.Role, "worker") || s.Kind == "pause" || s.torn(p)):
 				most := max(1, p.Strategy.SendQueueSize+p.Strategy.ThreadPoolSize) * max(1, p.Strategy.MaxMergeVarNum)
-				if strings.HasPrefix(s.Role, "server") { // which takes all workers for dead
+				if !strings.HasPrefix(s.Role, "worker") { // all workers have some on the way
 					most *= l.Workers
 				}
 				more += 2 * float64(most) * on
@@ -175,6 +175,10 @@ func (p Program) may() (more, less float64) {
 	}
 	return more, less
 }
+
+// torn reports whether servers come back from journals of which some have a push that others lack, and its worker,
+// which has died with them, sends it to all again: RECOVERY.md says so of each worker that dies.
+func (s Strike) torn(p Program) bool { return p.Journal && s.Role == "all" && s.Kind == "kill" }
 
 // periods says whether each epoch has ended one period, and whether hooks have seen each end and each evaluation.
 func (p Program) periods(s *stage, clock int) (wrong []string) {
