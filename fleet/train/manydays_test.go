@@ -201,7 +201,8 @@ func TestManyDays(t *testing.T) {
 					t.Errorf("journal %t: with kills the AUC is %.4f, without %.4f", journal, o.auc(), calm.auc())
 				}
 				o := play(t, manyDays{mortal: two, Journal: journal, Kills: true, Bounded: true, Evict: unused})
-				if o.auc() < calm.auc()-2*slack || o.auc() < away.auc() {
+				lost := calm.auc() - away.auc() // few days leave a bounded table room
+				if o.auc() < calm.auc()-2*slack || lost > 2*slack && o.auc() < away.auc() {
 					t.Errorf("journal %t: with kills on half the memory the AUC is %.4f, undisturbed %.4f, with ids turned away %.4f", journal, o.auc(),
 						calm.auc(), away.auc())
 				}
