@@ -20,6 +20,7 @@ type moment struct {
 // sharing are calls that share a moment, one after the other.
 type sharing struct {
 	came chan struct{} // closed when the moment has come
+	more chan struct{} // has room for one: another call waits, which may know that no update is under way
 	left int           // calls that have not ended, guarded by the moment's mu
 	one  sync.Mutex    // held by the running call
 }
@@ -40,13 +41,18 @@ func (t *Tables) Between(do func()) {
 	m.mu.Lock()
 	s, leads := m.next, m.next == nil
 	if leads {
-		s = &sharing{came: make(chan struct{})}
+		s = &sharing{came: make(chan struct{}), more: make(chan struct{}, 1)}
 		m.next = s
 	}
 	s.left++
 	m.mu.Unlock()
-	if leads {
-		m.await()
+	if !leads {
+		select {
+		case s.more <- struct{}{}:
+		default:
+		}
+	} else {
+		m.await(s.more)
 		m.mu.Lock()
 		m.next = nil // calls that come now wait for another
 		m.mu.Unlock()
@@ -59,15 +65,20 @@ func (t *Tables) Between(do func()) {
 	do()
 }
 
-// await returns when no update is under way, and none can begin.
-func (m *moment) await() {
-	for try := 1; !m.is.TryLock(); try++ {
+// await returns when no update is under way, and none can begin. It tries each millisecond, and if another call comes:
+// one that holds a server's lock, under which no update is, must not wait for time to pass.
+func (m *moment) await(more <-chan struct{}) {
+	for try := 1; !m.is.TryLock(); {
 		if now := time.Now(); try >= fewestTries && now.After(m.due) {
 			m.is.Lock()
 			m.due = time.Now().Add(min(rest*time.Since(now), longestRest))
 			return
 		}
-		time.Sleep(time.Millisecond)
+		select {
+		case <-more:
+		case <-time.After(time.Millisecond):
+			try++
+		}
 	}
 }
 

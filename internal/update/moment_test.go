@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -106,4 +107,23 @@ func TestUpdatesGoOnBetweenMoments(t *testing.T) {
 	if until := time.Until(m.due); looks == 0 || until > 5*time.Second {
 		t.Errorf("after %d looks, updates wait again in %v", looks, until)
 	}
+}
+
+// TestAMomentComesWithTheCallThatBringsIt: a call that comes when no update is under way any more does not wait until the one that leads tries
+// again, which in virtual time never happens while a third waits for a lock of the second.
+func TestAMomentComesWithTheCallThatBringsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var u Tables
+		u.moment.is.RLock() // an update
+		var all sync.WaitGroup
+		all.Go(func() { u.Between(func() {}) })
+		synctest.Wait()
+		u.moment.is.RUnlock()
+		began := time.Now()
+		u.Between(func() {})
+		if waited := time.Since(began); waited > 0 {
+			t.Errorf("it waited %v", waited)
+		}
+		all.Wait()
+	})
 }
