@@ -1,7 +1,9 @@
 package kernels
 
 import (
+	"bytes"
 	"encoding/binary"
+	"flag"
 	"fmt"
 	"go/token"
 	"go/types"
@@ -18,11 +20,12 @@ import (
 // word is an instruction that Go's assembler has no name for: a macro with its operands, its word, and its text for binutils.
 var word = regexp.MustCompile(`(?m)^#define (\w+)\(([a-z, ]+)\) +WORD \$\((.*)\) +// (.*)$`)
 
-// TestWords: words of arm64 are what binutils make of the comments behind them, with three draws of operands each.
+var writeWords = flag.Bool("words", false, "write testdata/words.txt, by aarch64-linux-gnu-as of Debian's binutils-aarch64-linux-gnu")
+
+// TestWords: words of arm64 are what binutils make of the comments behind them, with three draws of operands each. What they make of
+// them stands in testdata/words.txt, which -words writes and a machine that has them holds to them again.
 func TestWords(t *testing.T) {
-	if _, err := exec.LookPath("aarch64-linux-gnu-as"); err != nil {
-		t.Skip("there is no aarch64-linux-gnu-as (Debian: binutils-aarch64-linux-gnu)")
-	}
+	const kept = "testdata/words.txt"
 	var text strings.Builder
 	var lines []string
 	var words []uint32
@@ -39,18 +42,31 @@ func TestWords(t *testing.T) {
 		for _, m := range found {
 			for range 3 {
 				value, said := drawWord(t, r, m[2], m[3], m[4])
-				words, lines = append(words, value), append(lines, m[1]+": "+said)
+				words, lines = append(words, value), append(lines, said)
 				fmt.Fprintln(&text, said)
 			}
 		}
 	}
-	got := assemble(t, text.String())
-	if len(got) != 4*len(words) {
-		t.Fatalf("%d instructions became %d bytes", len(words), len(got))
+	got, err := os.ReadFile(kept)
+	if _, has := exec.LookPath("aarch64-linux-gnu-as"); has == nil {
+		made := assemble(t, text.String())
+		if *writeWords {
+			got, err = made, os.WriteFile(kept, made, 0o644)
+		}
+		if !bytes.Equal(got, made) {
+			t.Errorf("%s is not what binutils make: see -words", kept)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := strings.Split(strings.TrimSpace(string(got)), "\n")
+	if len(made) != len(words) {
+		t.Fatalf("there are %d instructions, and %d in %s: see -words", len(words), len(made), kept)
 	}
 	for i, want := range words {
-		if is := binary.LittleEndian.Uint32(got[4*i:]); is != want {
-			t.Errorf("%s is %#08x; the header has %#08x", lines[i], is, want)
+		if header := fmt.Sprintf("%08x %s", want, lines[i]); made[i] != header {
+			t.Errorf("the header has %s, binutils %s", header, made[i])
 		}
 	}
 }
@@ -79,7 +95,7 @@ func drawWord(t *testing.T, r *rand.Rand, operands, sum, said string) (uint32, s
 	return uint32(value), said
 }
 
-// assemble is the machine code of a text.
+// assemble returns a line for each instruction of a text: its word, and its text.
 func assemble(t *testing.T, text string) []byte {
 	t.Helper()
 	dir := t.TempDir()
@@ -92,8 +108,13 @@ func assemble(t *testing.T, text string) []byte {
 		}
 	}
 	got, err := os.ReadFile(code)
-	if err != nil {
-		t.Fatal(err)
+	said := strings.Split(strings.TrimSpace(text), "\n")
+	if err != nil || len(got) != 4*len(said) {
+		t.Fatalf("%d instructions became %d bytes, error %v", len(said), len(got), err)
 	}
-	return got
+	var all bytes.Buffer
+	for i, s := range said {
+		fmt.Fprintf(&all, "%08x %s\n", binary.LittleEndian.Uint32(got[4*i:]), s)
+	}
+	return all.Bytes()
 }
