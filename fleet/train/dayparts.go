@@ -35,8 +35,7 @@ func (d *days) parts(day string) (n int, had []dayFile, err error) {
 		n = max(n, number)
 		l, err := d.read(d.begun-len(d.known)+i, e)
 		if err != nil && e.Name == d.pass {
-			slog.Warn("train: the list of a part of a day is lost, and the part is passed over: what files it had is "+
-				"not known, so they are trained again", "part", e.Name, "error", err)
+			d.unread("the list of a part that is passed over, so that files which it had are trained again,", err)
 			continue
 		}
 		if err != nil {

@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,6 +15,8 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 )
 
 // grow writes a day as rows come: a file behind each pause, of which the first bytes come half a pause earlier, and then the mark.
@@ -34,8 +37,51 @@ func grow(t *testing.T, dir string, first int, pause time.Duration, rows ...int)
 	put(t, filepath.Join(dir, "_SUCCESS"), "")
 }
 
+// TestPartsInEveryKindOfJob: jobs of several workers, with servers and without, train parts as they come, and serve each before its day
+// is complete.
+func TestPartsInEveryKindOfJob(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mode             string
+		servers, workers int
+	}{{"collective", 0, 3}, {"sync", 2, 2}, {"async", 1, 2}, {"geo", 1, 2}} {
+		synctest.Test(t, func(t *testing.T) {
+			dir := t.TempDir()
+			logs, serving := filepath.Join(dir, "logs"), filepath.Join(dir, "serving")
+			writeDay(t, filepath.Join(logs, "0411"), 0, 30)
+			go grow(t, filepath.Join(logs, "0412"), 30, 3*time.Minute, 30, 20, 9, 11)
+			served := map[string]bool{}
+			_, said := play(t, c.servers, c.workers, func() train.Job {
+				j := dayJob(dir, c.mode, train.Days{Last: "0412", Every: 2 * time.Minute, Publish: train.Publish{Dir: serving}})
+				j.Hooks = []train.Hooks{{Step: func(_ context.Context, r *train.Run, _ nn.TrainResult) error {
+					_, none := os.Stat(filepath.Join(serving, "current"))
+					if !r.Leads() || none != nil {
+						return nil
+					}
+					s, err := serve.OpenScorer(serving, serve.ScorerOptions{})
+					if err == nil {
+						served[s.Version()] = true
+						s.Close()
+					}
+					return err
+				}}}
+				return j
+			})
+			if got, want := dayLedger(t, dir), once(100); !maps.Equal(got, want) {
+				t.Errorf("%v: %s\n%s", c, apart(got, want), said)
+			}
+			if n := clock(t, dir); n != 2 {
+				t.Errorf("%v: %d periods have ended", c, n)
+			}
+			if len(served) < 4 { // the base of 0411, and three parts
+				t.Errorf("%v: %d versions were served before the day was complete\n%s", c, len(served), said)
+			}
+		})
+	}
+}
+
 // TestDaysThatGrow: with Every, what has come of a day is trained as parts of it before it is complete, each row once, also where the job
-// ends in a part and goes on; the day ends one period, and parts are served as deltas of its base.
+// ends in a part and goes on; the day ends one period, and parts are published as deltas.
 func TestDaysThatGrow(t *testing.T) {
 	t.Parallel()
 	for _, ends := range []bool{false, true} {
