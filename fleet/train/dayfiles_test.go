@@ -339,7 +339,8 @@ func TestDaysOfAFunction(t *testing.T) {
 		}}
 		go func() {
 			time.Sleep(90 * time.Second)
-			writeDay(t, filepath.Join(logs, "b"), 10, 10)
+			writeDay(t, filepath.Join(dir, "whole"), 10, 10) // no look finds a part of it
+			law.Check(t, os.Rename(filepath.Join(dir, "whole"), filepath.Join(logs, "b")))
 		}()
 		_, said, err := plays(t, dir, d)
 		if got := daysIn(said); err != nil || !slices.Equal(got, []string{"0411-00", "0411-01", "0412"}) {

@@ -193,9 +193,9 @@ func TestFilesOutgrowTheirParts(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			dir := t.TempDir()
 			day := filepath.Join(dir, "logs", "0411")
+			writeDay(t, day, 0, 20, 10)
+			law.Check(t, os.Remove(filepath.Join(day, "_SUCCESS")))
 			go func() {
-				writeDay(t, day, 0, 20, 10)
-				law.Check(t, os.Remove(filepath.Join(day, "_SUCCESS")))
 				time.Sleep(10 * time.Minute)
 				law.Check(t, appendTo(filepath.Join(day, "part-0"), "1,0.5,999\n"))
 				put(t, filepath.Join(day, "part-2"), "1,0.5,30\n")
