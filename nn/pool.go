@@ -1,6 +1,11 @@
 package nn
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+
+	"github.com/gofleet/gofleet/internal/kernels"
+)
 
 // PoolOptions describe the window of a pooling layer.
 type PoolOptions struct {
@@ -33,19 +38,13 @@ func (w window) infer(in []*Node) ([]int, error) {
 	return w.slide(in[0])
 }
 
-// pooled calls f for every element of the result, with the rows and columns in its channel's plane that its window
-// covers.
-func (w window) pooled(c *cell, f func(out, plane int, rows, cols [2]int)) {
+// pooled calls f for every row of the result, which begins at out, with the rows that its windows cover in its
+// channel's plane.
+func (w window) pooled(c *cell, f func(out, plane int, rows [2]int)) {
 	height, width := c.in[0].shape[2], c.in[0].shape[3]
-	out := 0
-	for plane := range c.rows() * c.shape[1] {
-		for i := range c.shape[2] {
-			rows := w.span(i, height)
-			for j := range c.shape[3] {
-				f(out, plane*height*width, rows, w.span(j, width))
-				out++
-			}
-		}
+	for i := range c.rows() * c.shape[1] * c.shape[2] {
+		plane := i / c.shape[2]
+		f(i*c.shape[3], plane*height*width, w.span(i%c.shape[2], height))
 	}
 }
 
@@ -60,22 +59,34 @@ type maxPool struct{ window }
 func (maxPool) kind() string { return "max_pool2d" }
 func (maxPool) byExample()   {}
 
-// forward stores the places of the largest elements for backward.
+// forward stores the places of the largest elements for backward. Which of two is the larger can't be predicted, so a
+// mask chooses, not a branch.
 func (o maxPool) forward(c *cell) {
 	x, width, best := c.in[0].value, c.in[0].shape[3], c.scratchInts(len(c.value))
-	o.pooled(c, func(out, plane int, rows, cols [2]int) {
-		top := plane + rows[0]*width + cols[0]
-		largest := x[top]
-		for i := rows[0]; i < rows[1]; i++ {
-			from := plane + i*width + cols[0]
-			for j, v := range x[from : from+cols[1]-cols[0]] {
-				if v > largest || v != v {
-					largest, top = v, from+j
+	o.pooled(c, func(out, plane int, rows [2]int) {
+		best, value := best[out:][:c.shape[3]], c.value[out:][:c.shape[3]]
+		for j := range value {
+			cols := o.span(j, width)
+			top, largest := 0, int64(math.MinInt64/2)
+			for from := plane + rows[0]*width; from < plane+rows[1]*width; from += width {
+				for at := from + cols[0]; at < from+cols[1]; at++ {
+					more := ordered(x[at]) - largest
+					larger := ^((more - 1) >> 63) // all bits if more > 0
+					top, largest = top^(top^at)&int(larger), largest+more&larger
 				}
 			}
+			best[j], value[j] = int32(top), x[top]
 		}
-		best[out], c.value[out] = int32(top), largest
 	})
+}
+
+// ordered returns a whole number that grows with v: one for equal numbers, and the largest for NaN.
+func ordered(v float32) int64 {
+	if v != v {
+		return math.MaxInt32
+	}
+	bits := int32(math.Float32bits(v + 0)) // −0 + 0 is 0
+	return int64(bits ^ bits>>31&math.MaxInt32)
 }
 
 func (maxPool) backward(c *cell) {
@@ -95,14 +106,18 @@ func (avgPool) overwritable() {}
 
 func (o avgPool) forward(c *cell) {
 	x, width := c.in[0].value, c.in[0].shape[3]
-	o.pooled(c, func(out, plane int, rows, cols [2]int) {
-		var s float32
-		for i := rows[0]; i < rows[1]; i++ {
-			for _, v := range x[plane+i*width+cols[0] : plane+i*width+cols[1]] {
-				s += v
+	o.pooled(c, func(out, plane int, rows [2]int) {
+		value := c.value[out:][:c.shape[3]]
+		for j := range value {
+			cols := o.span(j, width)
+			var s float32
+			for from := plane + rows[0]*width; from < plane+rows[1]*width; from += width {
+				for _, v := range x[from+cols[0] : from+cols[1]] {
+					s += v
+				}
 			}
+			value[j] = s / covered(rows, cols)
 		}
-		c.value[out] = s / covered(rows, cols)
 	})
 }
 
@@ -111,11 +126,14 @@ func (o avgPool) backward(c *cell) {
 		return
 	}
 	dx, width := c.in[0].sum(), c.in[0].shape[3]
-	o.pooled(c, func(out, plane int, rows, cols [2]int) {
-		share := c.grad[out] / covered(rows, cols)
-		for i := rows[0]; i < rows[1]; i++ {
-			for at := plane + i*width + cols[0]; at < plane+i*width+cols[1]; at++ {
-				dx[at] += share
+	o.pooled(c, func(out, plane int, rows [2]int) {
+		for j, v := range c.grad[out:][:c.shape[3]] {
+			cols := o.span(j, width)
+			share := v / covered(rows, cols)
+			for from := plane + rows[0]*width; from < plane+rows[1]*width; from += width {
+				for at := from + cols[0]; at < from+cols[1]; at++ {
+					dx[at] += share
+				}
 			}
 		}
 	})
@@ -175,23 +193,30 @@ func (s slide) over(size int, same bool) slide {
 	return s
 }
 
-// patch calls f for every row of positions of every element of a patch of a group of channels; patches have shape
-// [C·K·K positions]. run is the beginning of the row in the patches, from the beginning of its positions lo … hi in
-// image r of x, stride the distance between them. Positions outside of lo … hi, and rows for which f is not called, are
-// in the padding.
-func (o conv2d) patch(x *cell, r, group int, f func(run, lo, hi, from, stride int)) {
+// sheet is one element of a filter at all positions that meet the image there: rows of positions, in the patches and
+// in x.
+type sheet struct {
+	rows, cols int // positions; those outside of them are in the padding
+	patch      int // the first of them in the patches, whose rows are as far apart as positions in a row
+	x          int // the first element of x
+	down, step int // elements of x from one row of positions to the next, and from one position to the next
+}
+
+// patch calls f for the sheet of every element of a patch of a group of channels of image r; patches have shape
+// [C·K·K positions].
+func (o conv2d) patch(x *cell, r, group int, f func(s sheet, across int)) {
 	channels, height, width := x.shape[1]/o.groups(), x.shape[2], x.shape[3]
 	rows, cols := o.slides(x.shape)
 	image := (r*o.groups() + group) * channels * height * width
 	for d := range channels * rows.kernel * cols.kernel {
 		dx, dy := d%cols.kernel*cols.dilation-cols.before, d/cols.kernel%rows.kernel*rows.dilation-rows.before
-		lo, hi := cols.inside(dx, width)
-		for i := range rows.positions {
-			if row := i*rows.stride + dy; row >= 0 && row < height && lo < hi {
-				channel := d / (rows.kernel * cols.kernel)
-				f((d*rows.positions+i)*cols.positions, lo, hi, image+(channel*height+row)*width+lo*cols.stride+dx,
-					cols.stride)
-			}
+		left, right := cols.inside(dx, width)
+		top, bottom := rows.inside(dy, height)
+		if left < right && top < bottom {
+			channel := d / (rows.kernel * cols.kernel)
+			f(sheet{bottom - top, right - left, (d*rows.positions+top)*cols.positions + left,
+				image + (channel*height+top*rows.stride+dy)*width + left*cols.stride + dx,
+				rows.stride * width, cols.stride}, cols.positions)
 		}
 	}
 }
@@ -212,28 +237,32 @@ func (o conv2d) gather(patches []float32, x *cell, r, group int) {
 	if o.Padding > 0 || o.Same {
 		clear(patches)
 	}
-	o.patch(x, r, group, func(run, lo, hi, from, stride int) {
-		dst, src := patches[run+lo:run+hi], x.value[from:]
-		if stride == 1 {
-			copy(dst, src)
+	o.patch(x, r, group, func(s sheet, across int) {
+		if s.step == 1 {
+			kernels.CopyRuns(patches[s.patch:], across, x.value[s.x:], s.down, s.rows, s.cols)
 			return
 		}
-		for i := range dst {
-			dst[i] = src[i*stride]
+		for i := range s.rows {
+			dst, src := patches[s.patch+i*across:][:s.cols], x.value[s.x+i*s.down:]
+			for j := range dst {
+				dst[j] = src[j*s.step]
+			}
 		}
 	})
 }
 
 // spread adds patches to the gradient of a group of image r of x: the reverse of gather.
 func (o conv2d) spread(patches []float32, x *cell, r, group int) {
-	o.patch(x, r, group, func(run, lo, hi, from, stride int) {
-		src, dst := patches[run+lo:run+hi], x.grad[from:]
-		if stride == 1 {
-			addTo(dst[:len(src)], src)
-			return
-		}
-		for i, v := range src {
-			dst[i*stride] += v
+	o.patch(x, r, group, func(s sheet, across int) {
+		for i := range s.rows {
+			src, dst := patches[s.patch+i*across:][:s.cols], x.grad[s.x+i*s.down:]
+			if s.step == 1 {
+				addTo(dst[:len(src)], src)
+				continue
+			}
+			for j, v := range src {
+				dst[j*s.step] += v
+			}
 		}
 	})
 }

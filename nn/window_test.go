@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -62,4 +63,23 @@ func (o conv2d) slowly(x *cell, rows, cols slide, r, group int) (patches, times 
 		}
 	}
 	return patches, times
+}
+
+// TestLargestOfWindows: of any numbers the first of the largest is taken, and NaN is larger than all.
+func TestLargestOfWindows(t *testing.T) {
+	nan, inf := float32(math.NaN()), float32(math.Inf(1))
+	numbers := []float32{0, float32(math.Copysign(0, -1)), 1e-45, -1e-45, 1, -1, math.MaxFloat32, inf, -inf, nan, -nan}
+	rapid.Check(t, func(t *rapid.T) {
+		drawn := rapid.SliceOfN(rapid.IntRange(0, len(numbers)-1), 2, 2).Draw(t, "numbers")
+		x := &cell{shape: []int{1, 1, 1, 2}, value: []float32{numbers[drawn[0]], numbers[drawn[1]]}}
+		c := &cell{shape: []int{1, 1, 1, 1}, in: []*cell{x}, value: make([]float32, 1)}
+		maxPool{window{Kernel: 2, Stride: 2}}.forward(c)
+		want := x.value[0]
+		if a, b := x.value[0], x.value[1]; a == a && (b > a || b != b) {
+			want = b
+		}
+		if math.Float32bits(c.value[0]) != math.Float32bits(want) {
+			t.Fatalf("the largest of %v is %v, want %v", x.value, c.value[0], want)
+		}
+	})
 }

@@ -26,11 +26,14 @@ func turnPanelBlocks(panel []float32, height int, src []float32, stride, rows, d
 	}
 }
 
-// copyPanelBlocks is copyPanel, fast for whole panels.
+// copyPanelBlocks is copyPanel by 8 rows, of which the last overlap those before where their number is no multiple.
 func copyPanelBlocks(panel []float32, height int, src []float32, stride, rows, depth int) {
-	if rows%8 != 0 {
+	if rows < 8 {
 		copyPanel(panel, height, src, stride, rows, depth)
 		return
 	}
-	copy8(panel, height, src, stride, rows, depth)
+	copy8(panel, height, src, stride, rows&^7, depth)
+	if last := rows - 8; rows%8 != 0 {
+		copy8(panel[last:], height, src[last:], stride, 8, depth)
+	}
 }

@@ -10,6 +10,25 @@ func GatherRows(dst, src []float32, dim int, index []int32) {
 	active.gather(dst, src, dim, index)
 }
 
+// CopyRuns copies count runs of size elements, which begin from elements apart in src, and to elements apart in dst.
+// dst and src must not overlap.
+func CopyRuns(dst []float32, to int, src []float32, from, count, size int) {
+	if count < 1 || size < 1 {
+		return
+	}
+	checkRuns("CopyRuns", "dst", len(dst), to, count, size)
+	checkRuns("CopyRuns", "src", len(src), from, count, size)
+	active.copyPanel(dst, to, src, from, size, count)
+}
+
+// checkRuns panics unless count runs of size elements, step elements apart, lie in n elements.
+func checkRuns(op, name string, n, step, count, size int) {
+	if step < 0 || (count-1)*step > n-size {
+		panic(fmt.Sprintf("kernels: %s: %s has %d elements, too few for %d runs of %d, %d apart", op, name, n, count,
+			size, step))
+	}
+}
+
 // ScatterAddRows adds row i of src to row index[i] of dst, in the order of i, so that the result is always the same.
 // Rows have dim elements; src has len(index) of them. dst and src must not be the same.
 func ScatterAddRows(dst, src []float32, dim int, index []int32) {

@@ -44,3 +44,24 @@ func TestRowsOutOfRange(t *testing.T) {
 		panics(t, "ScatterAddRows", func() { ScatterAddRows(make([]float32, 6), make([]float32, 2), 2, []int32{r}) })
 	}
 }
+
+// TestRuns: runs of any size come where they belong, and nothing beside them changes.
+func TestRuns(t *testing.T) {
+	eachPath(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(21, 22))
+		for size := range 40 {
+			count, to, from := r.IntN(5), size+r.IntN(3), size+r.IntN(9)-4
+			from = max(from, 0)
+			src, dst := random(r, 4*from+size), guard(random(r, 4*to+size))
+			want := append([]float32(nil), dst.data...)
+			for i := range count {
+				copy(want[i*to:], src[i*from:][:size])
+			}
+			CopyRuns(dst.data, to, src, from, count, size)
+			sameBits(t, "CopyRuns", dst.data, want)
+			dst.check(t)
+		}
+		panics(t, "CopyRuns", func() { CopyRuns(make([]float32, 5), 3, make([]float32, 9), 1, 2, 3) })
+		panics(t, "CopyRuns", func() { CopyRuns(make([]float32, 9), 3, make([]float32, 3), 1, 2, 3) })
+	})
+}
