@@ -18,7 +18,7 @@ func (r *Run) endDay(ctx context.Context, _ *Run, _ nn.TrainResult) error {
 	if err != nil {
 		return err
 	}
-	l, err := d.list(r.Epoch)
+	l, err := d.list(ctx, r.Epoch)
 	if err != nil && e.Name == r.Job.passOver {
 		_, _, part := dayOf(e.Name)
 		l, err = &dayList{Name: e.Name, Within: part, Part: part, Shrink: d.Shrink, Publish: d.Publish}, nil

@@ -189,19 +189,26 @@ func (d *days) path(epoch int, e entry) string {
 }
 
 // list reads the list of an epoch's day.
-func (d *days) list(epoch int) (*dayList, error) {
+func (d *days) list(ctx context.Context, epoch int) (*dayList, error) {
 	e, err := d.of(epoch)
 	if err != nil {
 		return nil, err
 	}
-	return d.read(epoch, e)
+	return d.read(ctx, epoch, e)
 }
 
-func (d *days) read(epoch int, e entry) (*dayList, error) {
+func (d *days) read(ctx context.Context, epoch int, e entry) (*dayList, error) {
 	l, name := new(dayList), d.path(epoch, e)
-	text, err := files.ReadFile(name)
-	if err == nil && files.SumOf(text) != e.Sum {
-		err = fmt.Errorf("%s: its text has another checksum", name)
+	var text []byte
+	var gone error // which no other try brings back
+	err := insist(ctx, 3, "the list of a day's files", func() (err error) {
+		if text, err = files.ReadFile(name); errors.Is(err, fs.ErrNotExist) {
+			gone, err = err, nil
+		}
+		return err
+	})
+	if err = errors.Join(err, gone); err == nil && files.SumOf(text) != e.Sum {
+		err = fmt.Errorf("%s: %w", name, errOtherSum)
 	}
 	if err == nil {
 		err = json.Unmarshal(text, l)
@@ -214,10 +221,15 @@ func (d *days) read(epoch int, e entry) (*dayList, error) {
 	return l, nil
 }
 
+var errOtherSum = errors.New("its text has another checksum")
+
 // listed returns the list of an epoch's day that an earlier life of the job has written, if there is one: the job has
 // gone back to before it.
-func (d *days) listed(epoch int) (e entry, is bool) {
-	entries, _ := files.ReadDir(d.dir) // without it a day is looked for
+func (d *days) listed(ctx context.Context, epoch int) (e entry, is bool, err error) {
+	entries, err := files.ReadDir(d.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return e, false, err
+	}
 	for _, at := range entries {
 		text, begins := strings.CutPrefix(at.Name(), listName(epoch))
 		text, ends := strings.CutSuffix(text, ".json")
@@ -226,12 +238,18 @@ func (d *days) listed(epoch int) (e entry, is bool) {
 			continue
 		}
 		e = entry{Sum: text[i+1:], Name: text[:i]}
-		l, err := d.read(epoch, e)
+		l, err := d.read(ctx, epoch, e)
+		if errors.Is(err, errOtherSum) {
+			continue
+		}
 		day, _, _ := dayOf(e.Name)
-		_, had, lost := d.parts(day)
-		if err == nil && lost == nil && slices.Equal(l.Had, had) { // else it is of a life with other parts before it
-			return e, true
+		_, had, lost := d.parts(ctx, day)
+		if err := errors.Join(err, lost); err != nil {
+			return e, false, err
+		}
+		if slices.Equal(l.Had, had) { // else it is of a life with other parts before it
+			return e, true, nil
 		}
 	}
-	return e, false
+	return e, false, nil
 }

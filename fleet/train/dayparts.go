@@ -26,14 +26,14 @@ func dayOf(name string) (day string, n int, is bool) {
 }
 
 // parts are the number of parts of a day so far, and their files, by paths within the day's directory.
-func (d *days) parts(day string) (n int, had []dayFile, err error) {
+func (d *days) parts(ctx context.Context, day string) (n int, had []dayFile, err error) {
 	for i, e := range slices.Backward(d.known) {
 		of, number, is := dayOf(e.Name)
 		if !is || of != day {
 			continue
 		}
 		n = max(n, number)
-		l, err := d.read(d.begun-len(d.known)+i, e)
+		l, err := d.read(ctx, d.begun-len(d.known)+i, e)
 		if err != nil && e.Name == d.pass {
 			d.unread("the list of a part that is passed over, so that files which it had are trained again,", err)
 			continue
@@ -51,11 +51,11 @@ func (d *days) parts(day string) (n int, had []dayFile, err error) {
 
 // part finds the next part of a day that is not complete, nil if there is none yet: the files of no earlier part that
 // have kept their sizes for half of Every, once one of them has for all of it.
-func (d *days) part(day string) (*Day, []string, error) {
+func (d *days) part(ctx context.Context, day string) (*Day, []string, error) {
 	if d.Every == 0 || d.since == nil { // or it is read ahead
 		return nil, nil, nil
 	}
-	n, had, err := d.parts(day)
+	n, had, err := d.parts(ctx, day)
 	if err != nil {
 		return nil, nil, err
 	}

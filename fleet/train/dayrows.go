@@ -37,7 +37,7 @@ func (d *days) load(ctx context.Context, j *Job, epoch, worker, workers int) (*d
 	if err != nil {
 		return nil, err
 	}
-	l, err := d.list(epoch)
+	l, err := d.list(ctx, epoch)
 	if e.Name == j.passOver {
 		slog.Warn("train: the rest of a day is passed over, as -pass_over says", "day", e.Name)
 		l, err = &dayList{Name: e.Name}, nil

@@ -61,7 +61,7 @@ type Days struct {
 	Publish Publish
 }
 
-// Day is what Days.Next returns: a name of letters, digits and "._-" that no day before has, and files, patterns or
+// Day is what Days.Next returns: a name of letters, digits and "._-=" that no day before has, and files, patterns or
 // directories. One that is trained Again, or lies Within a longer day, ends no period.
 type Day struct {
 	Name          string
@@ -120,6 +120,7 @@ func isName(name string) bool {
 }
 
 const (
-	dayLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	dayLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789" + dayMarks
+	dayMarks   = "._-="
 	mostName   = 100
 )

@@ -25,7 +25,12 @@ const lookTime, firstPause, lookPause = 10 * time.Second, 20 * time.Millisecond,
 // choose looks for the next day, as the leader of the job's epochs tells this worker to.
 func (r *Run) choose(ctx context.Context, t *epoch.Told) error {
 	d := r.days
-	e, is := d.listed(t.Epoch)
+	insist := func(do func() error) error { return insist(ctx, 6, "the list of a day's files", do) }
+	var e entry
+	var is bool
+	if err := insist(func() (err error) { e, is, err = d.listed(ctx, t.Epoch); return err }); err != nil {
+		return err
+	}
 	if !is {
 		day, paths, last, err := d.look(ctx)
 		if err != nil {
@@ -35,7 +40,7 @@ func (r *Run) choose(ctx context.Context, t *epoch.Told) error {
 			r.course.member.Chose(nil, last)
 			return nil
 		}
-		if e, err = d.seal(ctx, t.Epoch, day, paths); err != nil {
+		if err := insist(func() (err error) { e, err = d.seal(ctx, t.Epoch, day, paths); return err }); err != nil {
 			return fmt.Errorf("train: the files of day %s: %w", day.Name, err)
 		}
 	}
@@ -70,7 +75,7 @@ func (d *days) find(ctx context.Context) (*Day, []string, error) {
 	if d.Next != nil {
 		return d.inNext(ctx)
 	}
-	return d.inDir()
+	return d.inDir(ctx)
 }
 
 // seal writes the list of a day's files as they are now.
@@ -82,7 +87,7 @@ func (d *days) seal(ctx context.Context, epoch int, day *Day, paths []string) (e
 	}
 	if d.Dir != "" {
 		var err error
-		if _, l.Had, err = d.parts(whole); err != nil {
+		if _, l.Had, err = d.parts(ctx, whole); err != nil {
 			return entry{}, err
 		}
 		l.In = files.Join(d.Dir, whole)
@@ -113,8 +118,9 @@ func (j *Job) firstDay(ctx context.Context) error {
 	return err
 }
 
-// inDir finds the next day in the directory of days, nil if there is none yet, with its files.
-func (d *days) inDir() (*Day, []string, error) {
+// inDir finds the next day in the directory of days, nil if there is none yet, with its files. What can't be read is
+// looked at again: it makes no day late.
+func (d *days) inDir(ctx context.Context) (*Day, []string, error) {
 	names, err := d.dirs()
 	if d.unread("the directory of days", err, "dir", d.Dir); err != nil {
 		return nil, nil, nil
@@ -127,9 +133,16 @@ func (d *days) inDir() (*Day, []string, error) {
 			newest = max(newest, name)
 		}
 	}
+	var lost error
+	defer func() { d.unread("the mark of a day", lost, "dir", d.Dir) }()
+	marked := func(name string) bool {
+		is, err := d.marked(name)
+		lost = errors.Join(lost, err)
+		return is
+	}
 	for _, name := range names {
-		if anew(name, past) && d.marked(name) {
-			return d.filesIn(Day{Name: name, Again: true})
+		if anew(name, past) && marked(name) {
+			return d.filesIn(ctx, Day{Name: name, Again: true})
 		}
 	}
 	for i, name := range names {
@@ -138,18 +151,22 @@ func (d *days) inDir() (*Day, []string, error) {
 			continue
 		case d.Last != "" && name > d.Last:
 			return nil, nil, io.EOF
-		case d.marked(name):
-			return d.filesIn(Day{Name: name})
-		case !slices.ContainsFunc(names[i+1:], d.marked):
-			return d.part(name)
+		case marked(name):
+			return d.filesIn(ctx, Day{Name: name})
+		case !slices.ContainsFunc(names[i+1:], marked):
+			return d.part(ctx, name)
+		case marked(name): // both were marked between the two looks
+			return d.filesIn(ctx, Day{Name: name})
+		case lost != nil:
+			return nil, nil, nil
 		}
 		switch how, err := d.late(name, "the directory lacks "+d.mark()+", and a later one has it"); {
 		case err != nil:
 			return nil, nil, err
 		case how == waitsFor:
-			return d.part(name)
+			return d.part(ctx, name)
 		case how == takes:
-			return d.filesIn(Day{Name: name})
+			return d.filesIn(ctx, Day{Name: name})
 		case name == begun: // what was trained of it ends its period
 			return &Day{Name: name}, nil, nil
 		}
@@ -160,17 +177,38 @@ func (d *days) inDir() (*Day, []string, error) {
 	return nil, nil, nil
 }
 
-// dirs are the names of days in the directory that have not begun.
+// dirs are the names of days in the directory that have not begun. A link to a directory is one.
 func (d *days) dirs() (names []string, err error) {
 	entries, err := files.ReadDir(d.Dir)
 	past := d.past()
 	for _, e := range entries {
-		if name := e.Name(); isName(name) && !slices.Contains(past, name) && (e.IsDir() || d.marked(name)) {
+		name, is := e.Name(), e.IsDir()
+		if slices.Contains(past, name) || name[0] == '.' || name[0] == '_' {
+			continue
+		}
+		if !is && e.Type()&fs.ModeSymlink != 0 {
+			st, lost := files.Stat(files.Join(d.Dir, name))
+			if is = lost == nil && st.IsDir(); lost != nil && !errors.Is(lost, fs.ErrNotExist) {
+				err = errors.Join(err, lost)
+			}
+		}
+		if is && isName(name) {
 			names = append(names, name)
+		} else if is {
+			d.misnamed(name)
 		}
 	}
 	slices.Sort(names)
 	return names, err
+}
+
+// misnamed warns once of a directory that is complete as days are, and whose name no day may have.
+func (d *days) misnamed(name string) {
+	if is, _ := d.marked(name); is && d.since != nil && !d.lost[name] {
+		d.lost[name] = true
+		slog.Warn("train: a directory is not taken for a day because of its name: a day has up to "+
+			strconv.Itoa(mostName)+" letters, digits and \""+dayMarks+"\"", "dir", files.Join(d.Dir, name))
+	}
 }
 
 // anew reports whether a name is that of a day trained once more, such as 0412-2 of 0412, which is among past.
@@ -183,19 +221,22 @@ func anew(name string, past []string) bool {
 	return err == nil && n > 1
 }
 
-func (d *days) marked(name string) bool {
-	is, err := files.Exists(files.Join(d.Dir, name, d.mark()))
-	return is && err == nil
+func (d *days) marked(name string) (bool, error) {
+	return files.Exists(files.Join(d.Dir, name, d.mark()))
 }
 
-// filesIn returns a day of the directory with its files that no part of it has, which may be none.
-func (d *days) filesIn(day Day) (*Day, []string, error) {
-	_, had, err := d.parts(day.Name)
+// filesIn returns a day of the directory with its files that no part of it has, which may be none. There is no day yet
+// if they can't be listed.
+func (d *days) filesIn(ctx context.Context, day Day) (*Day, []string, error) {
+	_, had, err := d.parts(ctx, day.Name)
 	if err != nil {
 		return nil, nil, err
 	}
 	paths, err := d.left(day.Name, had)
-	return &day, paths, err
+	if d.unread("the directory of a day", err, "day", day.Name); err != nil {
+		return nil, nil, nil
+	}
+	return &day, paths, nil
 }
 
 // left are the files in the directory of a day but those that parts of it had.
@@ -219,7 +260,7 @@ func (d *days) inNext(ctx context.Context) (*Day, []string, error) {
 		return nil, nil, err
 	case !isName(day.Name) || slices.Contains(d.past(), day.Name):
 		return nil, nil, fmt.Errorf("train: Days.Next returned the day %q: want a name that no day before has, of up "+
-			"to %d letters, digits and \"._-\", that begins with none of \"._\"", day.Name, mostName)
+			"to %d letters, digits and %q, that begins with neither . nor _", day.Name, mostName, dayMarks)
 	}
 	var paths []string
 	for _, path := range day.Files {

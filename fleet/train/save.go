@@ -74,18 +74,18 @@ func fatal(ctx context.Context, err error) bool {
 	return ctx.Err() != nil || errors.Is(err, fleet.ErrWentBack) || errors.Is(err, fleet.ErrTaken)
 }
 
-// insist calls a save until it succeeds, at most so many times, with pauses of 1, 2, 4 … seconds: a disk may be full
-// for a moment, and a store's answer lost.
-func insist(ctx context.Context, times int, what string, save func() error) (err error) {
+// insist does something with files until that succeeds, at most so many times, with pauses of 1, 2, 4 … seconds: a disk
+// may be full for a moment, and a store's answer lost.
+func insist(ctx context.Context, times int, what string, do func() error) (err error) {
 	for i := range times {
-		if err = save(); err == nil || fatal(ctx, err) {
+		if err = do(); err == nil || fatal(ctx, err) {
 			return err
 		}
 		pause := time.Second << i
 		if i+1 == times {
 			break
 		}
-		slog.Warn("train: "+what+" could not be written, it is tried again", "in", pause, "error", err)
+		slog.Warn("train: a step with files failed, it is tried again", "what", what, "in", pause, "error", err)
 		if rest := awake.Rest(ctx, pause); rest != nil {
 			return errors.Join(err, rest)
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"log/slog"
 	"math"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -107,9 +108,13 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 		return err
 	}
 	if r.days != nil && r.days.Publish.Dir != "" && r.course.leads {
-		err := r.publishing.Take(ctx, r.days.Publish.Dir)
-		if err != nil && !errors.Is(err, checkpoint.ErrOurs) { // who has led before lets go once it is told
+		switch err := r.publishing.Take(ctx, r.days.Publish.Dir); {
+		case errors.Is(err, checkpoint.ErrOurs): // who has led before lets go once it is told
+		case errors.Is(err, checkpoint.ErrTaken) || errors.Is(err, checkpoint.ErrNoConditions) || ctx.Err() != nil:
 			return fmt.Errorf("train: Days.Publish: %w", err)
+		case err != nil:
+			slog.Warn("train: the directory of what is published could not be claimed, which is tried again before "+
+				"anything is written there", "dir", r.days.Publish.Dir, "error", err)
 		}
 	}
 	r.fitRows() // the number of all rows is known now

@@ -32,10 +32,13 @@ func newest(days string) (largest string, err error) {
 			continue
 		}
 		if at := strings.IndexFunc(day.Name(), isOther); at >= 0 {
-			return "", fmt.Errorf("%s is named with %q: want names of days of letters, digits and \"._-\"", in,
+			return "", fmt.Errorf("%s is named with %q: want names of days of letters, digits and \"._-=\"", in,
 				day.Name()[at])
 		}
 		most := int64(0)
+		if in, err = filepath.EvalSymlinks(in); err != nil { // a walk goes through no links
+			return "", err
+		}
 		err := filepath.WalkDir(in, func(path string, e fs.DirEntry, err error) error {
 			if err != nil || isAbout(e.Name()) {
 				if err == nil && e.IsDir() {
@@ -63,7 +66,7 @@ func isAbout(name string) bool {
 }
 
 func isOther(r rune) bool {
-	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-", r)
+	return r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("._-=", r)
 }
 
 // daysMain writes the function main of a program whose rows come by the day.

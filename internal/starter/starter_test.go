@@ -744,6 +744,11 @@ func TestRowsByTheDay(t *testing.T) {
 	if err != nil || p.Rows != 400 || p.Numbers != 1 || p.Categories != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}
+	linked := t.TempDir()
+	law.Check(t, os.Symlink(filepath.Join(logs, "0411"), filepath.Join(linked, "dt=0411")))
+	if p, err := WriteDays(filepath.Join(t.TempDir(), "p"), linked, "y", nil); err != nil || p.Rows != 400 {
+		t.Errorf("a linked day: %+v, %v", p, err)
+	}
 	var parsed []*ast.File
 	set := token.NewFileSet()
 	for _, name := range []string{"main.go", "main_test.go"} {
@@ -768,9 +773,9 @@ func TestRowsByTheDay(t *testing.T) {
 	if _, err := WriteDays(filepath.Join(t.TempDir(), "p"), logs, "y", nil); err == nil || !strings.Contains(err.Error(), "no complete day") {
 		t.Errorf("without a complete day: %v", err)
 	}
-	put := filepath.Join(logs, "dt=0413")
+	put := filepath.Join(logs, "04 13")
 	law.Check(t, errors.Join(os.Mkdir(put, 0o700), os.WriteFile(filepath.Join(put, "_SUCCESS"), nil, 0o600)))
-	if _, err := WriteDays(filepath.Join(t.TempDir(), "p"), logs, "y", nil); err == nil || !strings.Contains(err.Error(), "dt=0413 is named with '='") {
+	if _, err := WriteDays(filepath.Join(t.TempDir(), "p"), logs, "y", nil); err == nil || !strings.Contains(err.Error(), "04 13 is named with ' '") {
 		t.Errorf("a day of another name: %v", err)
 	}
 }
