@@ -78,7 +78,7 @@ type SaveOptions struct {
 	// its directory is whole, and SaveBatch ends the period of its name once; SaveModel then returns what it returned.
 	// A base or a batch whose directory is not whole any more is saved again, a delta is [ErrNoBase]. The job's last
 	// 1,024 names are in its checkpoints and journals; a name with another directory or other options than before is an
-	// error. "" saves with each call.
+	// error, Model aside, which a changed program may bring. "" saves with each call.
 	Name string
 }
 

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,6 +53,9 @@ func runChaos(args []string, con *console) error {
 	f.StringVar(&c.metric, "metric", "", "")
 	f.Float64Var(&c.within, "within", 0.003, "")
 	err := mistyped.Parse(f, args, nil)
+	if runtime.GOOS != "linux" {
+		return failed{errors.New("fleetrun chaos needs Linux, which lists the roles that fleetrun has started")}
+	}
 	if c.job = f.Args(); err == nil && (len(c.job) == 0 || *n < 1 || !(c.within >= 0)) {
 		err = errors.New("name a program behind --, with runs from 1 on and a difference from 0 on: -h says how")
 	}
@@ -90,6 +94,9 @@ func (c *chaos) all(n int, seed uint64) (failed int, err error) {
 		end := "ok"
 		if err == nil && !(math.Abs(p.value-calm.value) <= c.within) {
 			err = fmt.Errorf("%s is %v from the undisturbed job's", c.metric, math.Abs(p.value-calm.value))
+		}
+		if err == nil && len(p.struck) == 0 {
+			err = errors.New("no role was struck before the job ended: give it more rows or epochs")
 		}
 		if err != nil {
 			failed, end = failed+1, fmt.Sprintf("FAILED: %v (logs in %s)", err, filepath.Join(c.dir, name))
@@ -130,13 +137,17 @@ func (c *chaos) play(name string, r *rand.Rand, within time.Duration) (p played,
 		strikes = 1 + r.IntN(3)
 	}
 	for range strikes {
-		select {
-		case err = <-ended:
-			ended <- err
-		case <-time.After(time.Duration(r.Float64() * float64(within) / 2)):
-			if s := strike(cmd.Process.Pid, r); s != "" {
-				p.struck = append(p.struck, fmt.Sprintf("%s at %.1fs", s, time.Since(began).Seconds()))
+		s := ""
+		for pause := time.Duration(r.Float64() * float64(within) / 2); s == "" && len(ended) == 0; pause = roleSoon {
+			select {
+			case err = <-ended:
+				ended <- err
+			case <-time.After(pause):
+				s = strike(cmd.Process.Pid, r)
 			}
+		}
+		if s != "" {
+			p.struck = append(p.struck, fmt.Sprintf("%s at %.1fs", s, time.Since(began).Seconds()))
 		}
 	}
 	err = <-ended
@@ -157,6 +168,9 @@ func (c *chaos) play(name string, r *rand.Rand, within time.Duration) (p played,
 	p.value = value
 	return p, nil
 }
+
+// roleSoon is the pause before another look for roles, where none had begun.
+const roleSoon = 20 * time.Millisecond
 
 // strike kills one of a fleetrun's roles, or asks it to end, and says which; "" if there is none.
 func strike(fleetrun int, r *rand.Rand) string {

@@ -265,7 +265,7 @@ func (s survivor) kill(t *testing.T, fleetrun int) {
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	// calm is right, 1 is right once its role was killed, 2 has another value, and 3 fails.
+	// calm is right, 1 is right once its role was killed, 2 has another value, 3 fails, and 4 ends before it has roles.
 	job := filepath.Join(dir, "job")
 	err := os.WriteFile(job, []byte(`#!/bin/bash
 for a; do case $a in -out=*) out=${a#-out=};; esac; done
@@ -284,11 +284,11 @@ printf 'epoch,examples,test auc\n1,10,%s\n' $auc >"$out/history.csv"
 	}
 	var out, said bytes.Buffer
 	c := chaos{self: job, job: []string{"program"}, within: .01, dir: dir, limit: time.Minute, console: &console{out: &out, err: &said}}
-	failed, err := c.all(3, 1)
-	if err != nil || failed != 2 || c.metric != "test auc" {
-		t.Errorf("%d of 3 failed, error %v, by %q", failed, err, c.metric)
+	failed, err := c.all(4, 1)
+	if err != nil || failed != 3 || c.metric != "test auc" {
+		t.Errorf("%d of 4 failed, error %v, by %q", failed, err, c.metric)
 	}
-	for _, want := range []string{`(?m)^     1 .* 0\.9 +(kill -9|SIGTERM) worker 0 at [\d.]+s.*: ok$`, `test auc is 0\.09999\d* from`, `fleetrun ended with exit status 4`, `3 runs, 2 failed`} {
+	for _, want := range []string{`(?m)^     1 .* 0\.9 +(kill -9|SIGTERM) worker 0 at [\d.]+s.*: ok$`, `test auc is 0\.09999\d* from`, `fleetrun ended with exit status 4`, `(?m)^     4 .*FAILED: no role was struck`, `4 runs, 3 failed`} {
 		if !regexp.MustCompile(want).MatchString(out.String()) {
 			t.Errorf("there is no %s in\n%s", want, out.String())
 		}

@@ -1,6 +1,7 @@
 package train_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/fleettest"
@@ -63,6 +66,50 @@ func TestAnotherOrder(t *testing.T) {
 			})
 			if strings.Count(said, "warning: ") != c.warns || !strings.Contains(said, c.says) || strings.Contains(said, "  0 examples") {
 				t.Errorf("%s, %d servers: worker 0 doesn't say %q, in %d warnings:\n%s", name, servers, c.says, c.warns, said)
+			}
+		}
+	}
+}
+
+// TestAnotherOrderOfEachWorker: in an async job that goes on with another seed each worker says so, wherever the others stand.
+func TestAnotherOrderOfEachWorker(t *testing.T) {
+	t.Parallel()
+	for slow := range 2 {
+		dir := t.TempDir()
+		var said [2]bytes.Buffer
+		for _, seed := range []uint64{1, 9} {
+			synctest.Test(t, func(t *testing.T) {
+				whole, end := context.WithCancelCause(t.Context())
+				defer end(nil)
+				said = [2]bytes.Buffer{}
+				trial.Cluster(1, 2).Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					ctx, cancel := context.WithCancelCause(ctx)
+					defer cancel(nil)
+					defer context.AfterFunc(whole, func() { cancel(context.Cause(whole)) })()
+					j := job(train.Options{Mode: "async", Epochs: 3, Batch: 16, Seed: seed, Checkpoint: dir})
+					j.Data = data(400, 0)
+					if f.IsWorker() {
+						j.Stdout = &said[f.WorkerIndex()]
+					}
+					j.Hooks = []train.Hooks{{Step: func(ctx context.Context, r *train.Run, so nn.TrainResult) error {
+						if f.WorkerIndex() == slow {
+							time.Sleep(time.Second)
+						}
+						if seed == 1 && f.WorkerIndex() == slow && r.Epoch == 1 && so.Steps == 5 {
+							err := r.Fleet.Checkpoint(ctx)
+							end(errors.New("enough"))
+							return err
+						}
+						return nil
+					}}}
+					_, err := j.Run(ctx, f)
+					return err
+				})
+			})
+		}
+		for i := range said {
+			if !strings.Contains(said[i].String(), "and this job has -seed=9") {
+				t.Errorf("worker %d is slow, and worker %d doesn't warn of another order:\n%s", slow, i, said[i].String())
 			}
 		}
 	}

@@ -76,12 +76,21 @@ func TestAJobGoesOn(t *testing.T) {
 			return errors.Join(r.Fleet.BarrierWorker(ctx), enough)
 		}})
 		var mine []byte
+		twice := map[int]bool{} // epochs whose end may come twice, as the hook is told
 		again, said := play(t, size[0], size[1], make(dir, train.Hooks{Begin: func(_ context.Context, r *train.Run) error {
 			if r.Fleet.WorkerIndex() == 0 {
 				mine = r.User
 			}
 			return nil
+		}, EpochEnd: func(_ context.Context, r *train.Run, _ nn.TrainResult) error {
+			if r.Leads() {
+				twice[r.Epoch] = r.Again
+			}
+			return nil
 		}}))
+		if next, is := twice[2]; !twice[1] || next || !is {
+			t.Errorf("%v: the ends of epochs that may come twice are %v, want epoch 1 alone", size, twice)
+		}
 		if diff := cmp.Diff(whole[0].History, again[0].History); diff != "" || whole[0].Stopped != again[0].Stopped || whole[0].Stopped == "" {
 			t.Errorf("%v: stopped %q and %q\n%s", size, whole[0].Stopped, again[0].Stopped, diff)
 		}
