@@ -19,11 +19,11 @@ func WarnAgain() { warnVariables = sync.Once{} }
 // LogAgain has the next fleet make FLEET_LOG's log, whatever the default log was made before.
 func LogAgain() { jsonLogs = sync.Once{} }
 
-// LookAtMemory has a watch of a server's memory see what it uses, again and again.
-func LookAtMemory(limit int64, tables []stats.Table, log *slog.Logger, used ...int64) {
+// LookAtMemory has a watch of a server's memory see what it uses, again and again, beside others of its control group.
+func LookAtMemory(limit int64, tables []stats.Table, log *slog.Logger, others int64, used ...int64) {
 	w := &memoryWatch{limit: limit, tables: func() []stats.Table { return tables }, log: log, next: memoryFirst}
 	for _, n := range used {
-		w.look(n)
+		w.look(n, others+n)
 	}
 }
 

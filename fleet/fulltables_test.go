@@ -175,11 +175,15 @@ func TestMemoryThatGrowsIsSaid(t *testing.T) {
 	t.Parallel()
 	var log trial.Log
 	tables := []stats.Table{{Name: "user", Rows: 7, Bytes: 600}, {Name: "item", Rows: 3, Bytes: 100}}
-	fleet.LookAtMemory(1000, tables, log.Logger(), 100, 799, 800, 850, 899, 950, 960, 700, 950)
+	fleet.LookAtMemory(1000, tables, log.Logger(), 0, 100, 799, 800, 850, 899, 950, 960, 700, 950)
 	said := log.Lines("control group")
 	if len(said) != 2 || !strings.Contains(said[0], "has 80 %") || !strings.Contains(said[1], "has 95 %") ||
 		!strings.Contains(said[0], "user 60 % (7 rows), item 10 % (3 rows)") || !strings.Contains(said[0], "MaxBytes") {
 		t.Errorf("the log says %q", said)
+	}
+	fleet.LookAtMemory(1000, tables, log.Logger(), 600, 100, 250)
+	if said := log.Lines("control group"); len(said) != 3 || !strings.Contains(said[2], "this server, with 25 %, and other processes have 85 %") {
+		t.Errorf("beside others the log says %q", said)
 	}
 }
 

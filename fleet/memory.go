@@ -12,8 +12,8 @@ import (
 	"github.com/gofleet/gofleet/internal/proc"
 )
 
-// memoryWatch warns of a server that grows to the bound of its control group, at which the system kills it without a
-// line.
+// memoryWatch warns of a server that grows to the bound of its control group, alone or with other processes there, at
+// which the system kills it without a line.
 type memoryWatch struct {
 	limit  int64 // 0 for none
 	tables func() []stats.Table
@@ -40,7 +40,7 @@ func watchMemory(tables func() []stats.Table, log *slog.Logger) (stop func()) {
 		for t := time.NewTicker(memoryEvery); ; {
 			select {
 			case <-t.C:
-				w.look(memoryUsed())
+				w.look(memoryUsed(), proc.MemoryUsed())
 			case <-ctx.Done():
 				t.Stop()
 				return
@@ -58,7 +58,11 @@ func memoryUsed() int64 {
 }
 
 // look warns once of each tenth from 80 percent on.
-func (w *memoryWatch) look(used int64) {
+func (w *memoryWatch) look(own, all int64) {
+	used, who := own, "this server has"
+	if all > own {
+		used, who = all, fmt.Sprintf("this server, with %d %%, and other processes have", own*100/w.limit)
+	}
 	percent := int(used * 100 / w.limit)
 	if percent < w.next {
 		return
@@ -70,7 +74,7 @@ func (w *memoryWatch) look(used int64) {
 	for _, t := range w.tables() {
 		shares = append(shares, fmt.Sprintf("%s %d %% (%d rows)", t.Name, int64(t.Bytes)*100/w.limit, t.Rows))
 	}
-	w.log.Warn(fmt.Sprintf("this server has %d %% of its control group's memory, at whose bound the system kills it: "+
-		"raise the bound, start more servers, Shrink tables, or bound them by MaxBytes", percent),
+	w.log.Warn(fmt.Sprintf("%s %d %% of the control group's memory, at whose bound the system kills processes: "+
+		"raise the bound, start more servers, Shrink tables, or bound them by MaxBytes", who, percent),
 		"bytes", used, "bound", w.limit, "tables", strings.Join(shares, ", "))
 }

@@ -80,6 +80,9 @@ func (f *Fleet) Progress() Progress {
 // epoch on all workers, the earliest of these, and a worker passes over what it has trained; with another number of
 // workers it trains all of that epoch again. A worker that was started again alone joins the collectives of the
 // others where they are: it skips those that its earlier lives made, or the others without it.
+//
+// A loop that begins later, as at Position().Epoch, passes over what lies before it, without an error. The epoch is
+// that of when this worker joined, whatever SetProgress says since.
 func (f *Fleet) FirstEpoch() int {
 	j, err := f.workerCall("FirstEpoch")
 	if err != nil {

@@ -31,7 +31,8 @@ type EmbeddingOptions struct {
 	// Click there are no clicks; without both, each step is one impression of the rows that it touches. They are not
 	// part of a saved model.
 	Show, Click *Node
-	// MaxBytes bounds the memory of the rows in each process that keeps a share of them; 0 means no bound.
+	// MaxBytes bounds the rows in each process that keeps a share of them; 0 means no bound. [optimizer.Param] has what
+	// it counts, and what becomes of further ids.
 	MaxBytes int64
 	// Evict drops the least useful rows near that bound; the zero value turns new ids away.
 	Evict optimizer.Evict

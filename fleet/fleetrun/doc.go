@@ -97,12 +97,13 @@
 // signal that killed it.
 //
 // With --max_restart=N, fleetrun then starts all roles again, after a pause that doubles from a second to a minute,
-// until the job succeeds or has failed N+1 times. A program that saves checkpoints (strategy.Recovery; the examples'
-// -checkpoint) resumes from the last one. A role that exits with 2, which means a wrong command line, is not started
-// again, except after a panic; nor is a job that was ended by a signal. Logs are continued, with a line at the start of
-// each attempt. On several machines use the same --max_restart. If a role dies on another machine, the roles of this
-// one go back to the last checkpoint: programs of package fleet/train within their processes (-goback); others fail
-// with 75 and are started again. The machine that lost the role must run its command again.
+// until the job succeeds or has failed N+1 times; behind a long attempt the pause is a second again. A program that
+// saves checkpoints (strategy.Recovery; the examples' -checkpoint) resumes from the last one. A role that exits
+// with 2, which means a wrong command line, is not started again, except after a panic; nor is a job that was ended
+// by a signal. Logs are continued, with a line at the start of each attempt. On several machines use the same
+// --max_restart. If a role dies on another machine, the roles of this one go back to the last checkpoint: programs
+// of package fleet/train within their processes (-goback); others fail with 75 and are started again. The machine
+// that lost the role must run its command again.
 //
 // With --restart_servers=N, a server that fails is restarted alone and at once, up to N times in all. Use it for
 // programs whose servers keep a journal (strategy.Recovery; the examples' -journal) and continue where they were while

@@ -29,8 +29,19 @@ func TestMemoryLimit(t *testing.T) {
 		for file, text := range c.files {
 			root[file] = &fstest.MapFile{Data: []byte(text)}
 		}
-		if got := memoryLimit(root); got != c.want {
+		if got := memoryLimit(root).limit; got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+// TestMemoryUsed: what all processes of the group use counts, without files that can be dropped.
+func TestMemoryUsed(t *testing.T) {
+	v2 := fstest.MapFS{"g/memory.current": &fstest.MapFile{Data: []byte("900\n")}, "g/memory.stat": &fstest.MapFile{Data: []byte("anon 5\ninactive_file 200\n")}}
+	v1 := fstest.MapFS{"g/memory.usage_in_bytes": &fstest.MapFile{Data: []byte("900\n")}, "g/memory.stat": &fstest.MapFile{Data: []byte("inactive_file 1\ntotal_inactive_file 300\n")}}
+	for want, root := range map[int64]fstest.MapFS{700: v2, 600: v1, 0: {}} {
+		if got := (group{1000, "g"}).used(root); got != want {
+			t.Errorf("%d bytes are used, want %d", got, want)
 		}
 	}
 }
