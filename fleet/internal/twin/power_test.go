@@ -29,6 +29,11 @@ var (
 //	go test ./fleet/internal/twin -run TestPower -power 500 -timeout 2h -v
 //
 // A file that no longer applies is to be made anew: it is what `git diff` says when the wrong is put back by hand.
+//
+// Wrongs that no drawn program can have, since its lives keep their rows and seed, have no readers of moments, and read no files:
+// another order of rows (TestAnotherOrder, TestAnotherOrderOfEachWorker), GlobalShuffle behind a journal
+// (TestLoopsThatExchangeRowsGoBack), one moment for two states (TestAMomentNamesOneState), a full table that can't go on
+// (TestFullTablesGoOn), and those of values: types, words and rules have exams of their own.
 func TestPower(t *testing.T) {
 	if *power == 0 {
 		t.Skip("-power says how many seeds to play")
