@@ -17,8 +17,8 @@ func (f *Fleet) Close() {
 	if s := f.saving.end(); s != nil {
 		s.rescue()
 	}
-	if j != nil && j.backend != nil {
-		j.backend.Close()
+	if j != nil && j.Backend != nil {
+		j.Backend.Close()
 		f.probes.hide()
 	}
 }

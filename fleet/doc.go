@@ -107,10 +107,6 @@ package fleet
 //	health.go     answers to probes
 //	log.go        JSON lines, if asked for
 //	led.go        epochs that package train has led
-//	kind.go       with servers, of replicas, or alone: what each takes, chosen once
-//	fingerprint.go  what its processes must have in common
-//	transport.go  the transport, with the strategy's compression
-//	geo.go        what mode geo trains
 //
 // Running it:
 //
@@ -123,8 +119,6 @@ package fleet
 //	trainer.go  the trainer of an objective
 //	session.go  the order of a training thread's calls
 //	collectives.go     what workers do together between steps
-//	reduce.go   sums, largest and smallest numbers of all workers
-//	statistics.go  values that each worker computes of its own batches, and of which all take the mean
 //
 // Its weights:
 //

@@ -38,7 +38,7 @@ func Forget(t interface{ Cleanup(func()) }) {
 }
 
 // Fingerprint is what this process shows when it joins its job.
-func (f *Fleet) Fingerprint() []string { return f.job.fingerprint }
+func (f *Fleet) Fingerprint() []string { return f.job.Fingerprint }
 
 // Probed has this role answer probes without a port.
 func (f *Fleet) Probed() *observe.Board {

@@ -11,15 +11,9 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/awake"
-	"github.com/gofleet/gofleet/internal/backend"
-	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/observe"
-	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/internal/rules"
-	"github.com/gofleet/gofleet/internal/server"
-	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -49,30 +43,13 @@ type Fleet struct {
 	meter        workMeter // times of its training threads
 
 	mu  sync.Mutex
-	job *job // nil before Minimize
+	job *job.Job // nil before Minimize
 
-	begins     origin
-	hosted     hosting
-	saving     saving
-	merged     merging
-	meets      atomic.Pointer[string] // the collective under way
-	leads      atomic.Bool            // this worker leads the job's epochs
-	statistics statistics
-}
-
-// job is what every role has after Minimize.
-type job struct {
-	id          rolemaker.Identity
-	log         *slog.Logger
-	layout      *layout.Layout
-	rule        optimizer.Rule
-	strategy    strategy.Strategy
-	fingerprint layout.Fingerprint
-	transport   transport.Transport // nil if there is no peer
-	backend     backend.Trainer     // nil on a server, which keeps the weights itself
-	server      server.Config       // of a server
-	statistics  *statistics         // the fleet's
-	merged      *merging            // the fleet's
+	begins origin
+	hosted hosting
+	saving saving
+	meets  atomic.Pointer[string] // the collective under way
+	leads  atomic.Bool            // this worker leads the job's epochs
 }
 
 // Options configure a fleet. The zero value is ready to use.
@@ -170,7 +147,7 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
 	}
-	s, err := suit(f.id, s, rule)
+	s, err := job.Suit(f.id, s, rule)
 	if err == nil {
 		err = s.Validate()
 	}
@@ -204,31 +181,13 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if f.job != nil {
 		return fmt.Errorf("fleet: Minimize was called already: a fleet trains one objective: %w", ErrOrder)
 	}
-	params := objective.Params()
-	if len(params) == 0 {
-		return errors.New("fleet: Minimize: the objective has no parameters")
-	}
-	if err := optimizer.CheckRule(o.rule, params...); err != nil {
-		return fmt.Errorf("fleet: Minimize: %w", err)
-	}
-	if limit := proc.LimitCollector(); limit > 0 {
-		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
-	}
-	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics, merged: &f.merged}
-	err := j.plan(params, f.options.Placements)
-	if err == nil {
-		err = f.equip(j, params)
-	}
+	j, err := job.New(job.Config{ID: f.id, Params: objective.Params(), Rule: o.rule, Strategy: o.strategy,
+		Placements: f.options.Placements, Transport: f.options.Transport, Log: f.log, Process: f.process,
+		StartedAgain: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses})
 	if err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f.job = j
-	if j.layout.Frozen.Floats > 0 {
-		f.statistics.apart = f.id.Workers > 1
-		if j.backend != nil && !f.id.Local() {
-			j.backend.Reading().Keep(f.statistics.kept)
-		}
-	}
 	f.probes.show(f.String(), f.stands)
 	if f.page != nil {
 		f.page.Show(f.String(), f.status)
@@ -240,41 +199,6 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	return nil
 }
 
-// plan lays the parameters out over the servers; a process alone keeps all of them.
-func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error {
-	where, err := j.strategy.PlacementOptions(policies...)
-	if err != nil {
-		return err
-	}
-	if mode.Of(j.strategy.Mode).Copies {
-		if err := checkGeo(params, j.rule); err != nil {
-			return err
-		}
-	}
-	if j.strategy.Recovery.Journal != "" && rules.IsRandom(j.rule) {
-		return fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
-			"weights: leave out recovery: journal", j.rule.Name())
-	}
-	var whole []string // params whose rule needs all weights at once; rows of embeddings are whole anyway
-	for _, p := range params {
-		if r := rules.For(j.rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {
-			whole = append(whole, p.Name)
-		}
-	}
-	if err := checkpoint.CheckNames(params); err != nil {
-		return err
-	}
-	if j.layout, err = layout.New(params, max(1, len(j.id.Servers)), where, whole...); err != nil {
-		return err
-	}
-	j.layout.SetRowBytes(func(p *optimizer.Param) (bytes int, most int64) {
-		rule := rules.For(j.rule, p)
-		return table.RowBytes(p, rule), table.MostRows(p, rule)
-	})
-	j.fingerprint = j.compared()
-	return nil
-}
-
 // Plan returns where every block of every parameter lives; print it to see names, elements, bytes, servers, and how
 // many bytes a row takes. It is available after Minimize.
 func (f *Fleet) Plan() (*placement.Plan, error) {
@@ -282,5 +206,5 @@ func (f *Fleet) Plan() (*placement.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.layout.Plan, nil
+	return j.Layout.Plan, nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -53,10 +54,9 @@ func (f *Fleet) SetProgress(p Progress) error {
 	case p.Epoch < 0 || p.Epoch > maxEpoch:
 		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0 to %d", p.Epoch, maxEpoch)
 	}
-	if err := j.backend.Begin(j.told(p)); err != nil {
+	if err := j.Begin(p.Epoch, p.User); err != nil {
 		return named("SetProgress", err)
 	}
-	f.statistics.announced()
 	f.saving.say(p)
 	return nil
 }
@@ -85,25 +85,10 @@ func (f *Fleet) FirstEpoch() int {
 	if err != nil {
 		return 0
 	}
-	if late, is := j.backend.(interface{ CatchUp() int }); is {
+	if late, is := j.Backend.(interface{ CatchUp() int }); is {
 		late.CatchUp()
 	}
-	return j.backend.Progress().Epoch
-}
-
-// told is what a program says of the job, as the backend keeps it.
-func (j *job) told(p Progress) checkpoint.Progress {
-	return checkpoint.Progress{Epoch: p.Epoch, User: p.User, Meetings: j.statistics.meetings()}
-}
-
-// goOn begins at the positions from which the job goes on, in the program's first epoch.
-func (j *job) goOn(epoch int) {
-	reading := j.backend.Reading()
-	reading.Begin(epoch)
-	reading.Unlike(func(saved, now int) {
-		j.log.Warn("the current epoch begins anew: the checkpoint is of another number of training threads",
-			"worker", j.id.Index, "threads then", saved, "threads now", now)
-	})
+	return j.Backend.Progress().Epoch
 }
 
 // Checkpoint saves a checkpoint of [strategy.Recovery] immediately, in addition to the automatic ones, and returns when
@@ -115,11 +100,11 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if j.strategy.Recovery.Dir == "" {
+	if j.Strategy.Recovery.Dir == "" {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
 	if err = f.saving.joined(j); err == nil {
-		err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) }, f.merged.frozen)
+		err = j.Backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) }, j.Frozen)
 	}
 	return f.saved("Checkpoint", err)
 }
@@ -147,23 +132,23 @@ func (s *saving) say(p Progress) {
 }
 
 // progress is the progress for a checkpoint; before Minimize there is none.
-func (s *saving) progress(j *job) (p checkpoint.Progress) {
+func (s *saving) progress(j *job.Job) (p checkpoint.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.said != nil:
-		p = j.told(*s.said)
-	case j != nil && j.backend != nil:
-		p = j.backend.Progress()
-		p.Meetings = j.statistics.meetings()
+		p = j.Told(s.said.Epoch, s.said.User)
+	case j != nil && j.Backend != nil:
+		p = j.Backend.Progress()
+		p = j.Told(p.Epoch, p.User)
 	}
 	return p
 }
 
 // start starts a saver in a job with a Recovery; without one it notes that nothing is saved.
-func (s *saving) start(told context.Context, j *job) {
+func (s *saving) start(told context.Context, j *job.Job) {
 	ctx, stop := context.WithCancel(context.Background())
-	n := &saver{of: s, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
+	n := &saver{of: s, j: j, every: j.Strategy.Recovery.Every.Std(), told: told}
 	deaf := context.AfterFunc(told, func() { n.hurry(true) })
 	n.stop = func() { deaf(); stop() }
 	if n.saves() {
@@ -189,10 +174,10 @@ func (s *saving) end() *saver {
 
 // joined refuses a process alone with a directory for checkpoints that has not called InitWorker, which resumes from
 // them: it would begin anew, and replace them. In other jobs servers, or the other workers, refuse such a process.
-func (s *saving) joined(j *job) error {
+func (s *saving) joined(j *job.Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.saver == nil && !s.ended && j.id.Local() && j.strategy.Recovery.Dir != "" {
+	if s.saver == nil && !s.ended && j.ID.Local() && j.Strategy.Recovery.Dir != "" {
 		return backend.ErrNotJoined
 	}
 	return nil
@@ -200,10 +185,10 @@ func (s *saving) joined(j *job) error {
 
 // trains notes a training step. It refuses one of such a process after its last checkpoint: no checkpoint would contain
 // the step.
-func (s *saving) trains(j *job) error {
+func (s *saving) trains(j *job.Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.saver == nil && s.ended && j.id.Local() && j.strategy.Recovery.Dir != "" {
+	if s.saver == nil && s.ended && j.ID.Local() && j.Strategy.Recovery.Dir != "" {
 		return errLeft
 	}
 	s.trained = true
@@ -255,7 +240,7 @@ func (s *saving) lost() error {
 // saver saves checkpoints while a worker trains, whenever it is this worker's turn.
 type saver struct {
 	of    *saving
-	j     *job
+	j     *job.Job
 	every time.Duration
 	told  context.Context // InitWorker's context, whose end is the program's
 	stop  func()
@@ -269,7 +254,7 @@ type saver struct {
 const retryAfter = 10 * time.Second
 
 // saves reports whether the job has a directory for checkpoints.
-func (s *saver) saves() bool { return s.j.strategy.Recovery.Dir != "" }
+func (s *saver) saves() bool { return s.j.Strategy.Recovery.Dir != "" }
 
 // run saves periodically until ctx ends, and at once when a server asks.
 func (s *saver) run(ctx context.Context) {
@@ -280,7 +265,7 @@ func (s *saver) run(ctx context.Context) {
 			return
 		}
 		if wait = s.every; !mine {
-			mine, err = s.j.backend.Saves(ctx, false)
+			mine, err = s.j.Backend.Saves(ctx, false)
 		}
 		if mine && err == nil {
 			err = s.save(ctx)
@@ -299,7 +284,7 @@ func (s *saver) next(ctx context.Context, d time.Duration) (asked bool, err erro
 	select {
 	case <-t.C:
 		return false, nil
-	case <-s.j.backend.Asked():
+	case <-s.j.Backend.Asked():
 		return true, nil
 	case <-ctx.Done():
 		return false, context.Cause(ctx)
@@ -312,7 +297,7 @@ const rescueTime = time.Minute
 // rescue saves the training when the program was asked to end in the middle of it, so that the next start goes on from
 // there.
 func (s *saver) rescue() {
-	journalled := s.j.strategy.Recovery.Journal != "" && !mode.Of(s.j.strategy.Mode).Lockstep
+	journalled := s.j.Strategy.Recovery.Journal != "" && !mode.Of(s.j.Strategy.Mode).Lockstep
 	if s.told.Err() == nil {
 		return
 	}
@@ -328,27 +313,27 @@ func (s *saver) rescue() {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
 	defer cancel()
-	mine, err := s.j.backend.Saves(ctx, false)
-	asks, is := s.j.backend.(backend.Hurried)
+	mine, err := s.j.Backend.Saves(ctx, false)
+	asks, is := s.j.Backend.(backend.Hurried)
 	late := err == nil && is && asks.Late()
 	if err == nil && !late {
 		err = s.save(ctx)
 	}
 	switch {
 	case late:
-		s.j.log.Info("this worker ends without a checkpoint: it was started again alone, and others, which know more "+
-			"of the job, save", "worker", s.j.id.Index)
+		s.j.Log.Info("this worker ends without a checkpoint: it was started again alone, and others, which know more "+
+			"of the job, save", "worker", s.j.ID.Index)
 	case err != nil && journalled:
-		s.j.log.Info("this worker ends without a checkpoint: servers' journals have what they had answered, and a "+
-			"server that is away is expected back", "worker", s.j.id.Index, "error", err)
+		s.j.Log.Info("this worker ends without a checkpoint: servers' journals have what they had answered, and a "+
+			"server that is away is expected back", "worker", s.j.ID.Index, "error", err)
 	case err != nil:
-		s.j.log.Warn("no checkpoint was saved before this worker ends", "worker", s.j.id.Index, "error", err)
+		s.j.Log.Warn("no checkpoint was saved before this worker ends", "worker", s.j.ID.Index, "error", err)
 		if trained {
 			s.of.lose(err)
 		}
 	case mine:
-		s.j.log.Info("a checkpoint was saved; the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
-			"worker", s.j.id.Index)
+		s.j.Log.Info("a checkpoint was saved; the same command goes on from it", "dir", s.j.Strategy.Recovery.Dir,
+			"worker", s.j.ID.Index)
 	}
 }
 
@@ -357,7 +342,7 @@ func (s *saver) rescue() {
 func (s *saver) hurry(ends bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if waits, is := s.j.backend.(backend.Hurried); is {
+	if waits, is := s.j.Backend.(backend.Hurried); is {
 		waits.Hurry(ends && !s.outlives)
 	}
 }
@@ -372,8 +357,8 @@ func (s *saver) goesOn() {
 	s.outlives = true
 	s.mu.Unlock()
 	if s.hurry(false); !before {
-		s.j.log.Warn("the context of InitWorker has ended and this worker trains on: give InitWorker the program's "+
-			"own, which ends when the program is asked to end", "worker", s.j.id.Index)
+		s.j.Log.Warn("the context of InitWorker has ended and this worker trains on: give InitWorker the program's "+
+			"own, which ends when the program is asked to end", "worker", s.j.ID.Index)
 	}
 }
 
@@ -390,8 +375,8 @@ func (s *saver) last(ctx context.Context) error {
 	if !s.saves() {
 		return nil
 	}
-	begin, limit, wait := time.Now(), s.j.strategy.WaitTimeout.Std(), min(retryAfter, s.every)
-	mine, err := s.j.backend.Saves(ctx, true)
+	begin, limit, wait := time.Now(), s.j.Strategy.WaitTimeout.Std(), min(retryAfter, s.every)
+	mine, err := s.j.Backend.Saves(ctx, true)
 	if err == nil && !mine {
 		return nil
 	}
@@ -403,7 +388,7 @@ func (s *saver) last(ctx context.Context) error {
 		if waited := time.Since(begin); waited >= limit {
 			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited),
 				strategy.Duration(limit))
-		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // other workers save
+		} else if _, err = s.j.Backend.Saves(ctx, false); err == nil { // other workers save
 			s.retry(wait, "saving the last checkpoint failed, it is tried again before this worker ends", failed,
 				"gives up in", strategy.Duration((limit - waited).Round(time.Second)))
 			err, wait = awake.Rest(ctx, wait), min(2*wait, time.Minute)
@@ -417,10 +402,10 @@ func (s *saver) last(ctx context.Context) error {
 
 // save saves a checkpoint with the program's progress.
 func (s *saver) save(ctx context.Context) error {
-	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) }, s.j.merged.frozen)
+	return s.j.Backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) }, s.j.Frozen)
 }
 
 // retry logs a failure with its details, and the pause until the next attempt.
 func (s *saver) retry(wait time.Duration, what string, err error, more ...any) {
-	s.j.log.Warn(what, append([]any{"worker", s.j.id.Index, "in", strategy.Duration(wait), "error", err}, more...)...)
+	s.j.Log.Warn(what, append([]any{"worker", s.j.ID.Index, "in", strategy.Duration(wait), "error", err}, more...)...)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/job"
 )
 
 // RestoreOptions select what Restore reads from a directory. The zero value reads everything.
@@ -55,7 +56,7 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	if f.IsServer() {
 		err = f.hosted.build(ctx, j, "Restore", dir, what)
 	} else {
-		err = named("Restore", j.backend.Restore(ctx, dir, what))
+		err = named("Restore", j.Backend.Restore(ctx, dir, what))
 	}
 	if err == nil {
 		from := checkpoint.From(dir, what)
@@ -80,11 +81,11 @@ func (o *origin) restored() string {
 
 // check refuses a Strategy.Recovery that would not go on from the checkpoint in its directory, in jobs without a server
 // that checks it.
-func (o *origin) check(j *job) error {
-	if o.restored() != "" || o.loaded.Load() || len(j.id.Servers) > 0 {
+func (o *origin) check(j *job.Job) error {
+	if o.restored() != "" || o.loaded.Load() || len(j.ID.Servers) > 0 {
 		return nil
 	}
-	return checkpoint.Misplaced(j.strategy.Recovery.Dir)
+	return checkpoint.Misplaced(j.Strategy.Recovery.Dir)
 }
 
 // LoadModel replaces the weights, state and counts of a running job by what [Fleet.Restore] reads from dir; with
@@ -109,17 +110,17 @@ func (o *origin) check(j *job) error {
 // Loading all params of a checkpoint also restores its number of updates and its factor on learning rates, as Restore
 // does. Loading some params, or a saved model, keeps the job's counts: the loaded rows count as updated now.
 func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) error {
-	b, err := f.between(ctx, "LoadModel")
+	j, err := f.between(ctx, "LoadModel")
 	if err != nil {
 		return err
 	}
 	if dir, err = place(dir); err == nil {
-		err = b.Load(ctx, dir, checkpoint.Selection{Params: params})
+		err = j.Backend.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
 	if err == nil {
 		f.begins.loaded.Store(true)
 		if f.ServerNum() > 0 { // ranks load the same before they join
-			f.statistics.loaded()
+			j.Loaded()
 		}
 	}
 	if errors.Is(err, backend.ErrNotJoined) {

@@ -31,7 +31,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 		return err
 	}
 	if dir, err = place(dir); err == nil {
-		err = j.backend.Save(ctx, dir, params...)
+		err = j.Backend.Save(ctx, dir, params...)
 	}
 	return f.saved("SavePersistables", err)
 }
@@ -63,7 +63,7 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 	}
 	at, wrong := place(dir)
 	if err = errors.Join(err, wrong); err == nil {
-		err = inference.Save(ctx, at, m, j.backend)
+		err = inference.Save(ctx, at, m, j.Backend)
 	}
 	return f.saved("SaveInferenceModel", err)
 }

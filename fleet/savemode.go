@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/inference"
+	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
@@ -135,9 +136,9 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 		return saved, err
 	}
 	as := o.as(dir)
-	saved, err = o.save(ctx, dir, j.backend, as)
+	saved, err = o.save(ctx, dir, j.Backend, as)
 	if err == nil && as.Before {
-		saved, err = o.renew(ctx, dir, j.backend, as, saved)
+		saved, err = o.renew(ctx, dir, j.Backend, as, saved)
 	}
 	if err == nil && saved.Bytes > 0 && !as.Before {
 		o.tell(f.log, dir, saved)
@@ -205,7 +206,7 @@ func (o SaveOptions) serving() table.Serving {
 }
 
 // check refuses options that are invalid, or would have no effect.
-func (o SaveOptions) check(j *job) error {
+func (o SaveOptions) check(j *job.Job) error {
 	serves := o.Mode == SaveBase || o.Mode == SaveDelta
 	switch {
 	case o.Mode == 0:
@@ -234,7 +235,7 @@ func (o SaveOptions) check(j *job) error {
 	case math.IsNaN(o.BaseThreshold) || math.IsNaN(o.DeltaThreshold):
 		return fmt.Errorf("BaseThreshold is %v, DeltaThreshold %v: they are scores", o.BaseThreshold, o.DeltaThreshold)
 	case o.BaseThreshold == 0 && o.DeltaThreshold == 0 && o.DeltaKeepDays == 0:
-	case !slices.ContainsFunc(j.layout.Params, func(p *optimizer.Param) bool {
+	case !slices.ContainsFunc(j.Layout.Params, func(p *optimizer.Param) bool {
 		return p.Embedding &&
 			p.Entry.Counts()
 	}):
@@ -243,7 +244,7 @@ func (o SaveOptions) check(j *job) error {
 	}
 	if o.Mode == SaveBatch {
 		shrink, _ := o.Shrink.of()
-		return shrink.Check(j.layout.Params)
+		return shrink.Check(j.Layout.Params)
 	}
 	return nil
 }
