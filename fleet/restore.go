@@ -8,7 +8,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/job"
 )
 
@@ -47,7 +46,10 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	if dir == "" {
 		return nil
 	}
-	if err := errors.Join(files.Check(dir), files.Ended(ctx)); err != nil {
+	if _, err = checkpoint.Place(dir); err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		return named("Restore", err)
 	}
 	if from := f.begins.restored(); from != "" {
@@ -114,7 +116,7 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 	if err != nil {
 		return err
 	}
-	if dir, err = place(dir); err == nil {
+	if dir, err = checkpoint.Place(dir); err == nil {
 		err = j.Backend.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
 	if err == nil {
@@ -128,16 +130,4 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 			"Restore with %s on every role, or give it to InitServer: %w", dir, ErrRole)
 	}
 	return named("LoadModel", err)
-}
-
-// place is the full name of a directory of this machine or in a mounted store: servers have working directories of
-// their own.
-func place(dir string) (string, error) {
-	if dir == "" {
-		return "", fmt.Errorf("the directory's name is empty: %w", checkpoint.ErrNone)
-	}
-	if err := files.Check(dir); err != nil {
-		return "", err
-	}
-	return files.Abs(dir)
 }

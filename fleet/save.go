@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/inference"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -30,7 +31,7 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 	if err != nil {
 		return err
 	}
-	if dir, err = place(dir); err == nil {
+	if dir, err = checkpoint.Place(dir); err == nil {
 		err = j.Backend.Save(ctx, dir, params...)
 	}
 	return f.saved("SavePersistables", err)
@@ -61,7 +62,7 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 	if m == nil {
 		err = errors.New("the model is nil: give it nn.Inference(outputs...)")
 	}
-	at, wrong := place(dir)
+	at, wrong := checkpoint.Place(dir)
 	if err = errors.Join(err, wrong); err == nil {
 		err = inference.Save(ctx, at, m, j.Backend)
 	}
