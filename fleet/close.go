@@ -19,6 +19,6 @@ func (f *Fleet) Close() {
 	}
 	if j != nil && j.Backend != nil {
 		j.Backend.Close()
-		f.probes.hide()
+		f.seen.Hide()
 	}
 }

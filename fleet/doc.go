@@ -103,9 +103,7 @@ package fleet
 //	fleet.go      a Fleet, from New to Minimize
 //	default.go    functions over a default one
 //	role.go       the role of this process
-//	environ.go    variables of the environment, and misspelt ones
-//	health.go     answers to probes
-//	log.go        JSON lines, if asked for
+//	environ.go    variables of the environment
 //	led.go        epochs that package train has led
 //
 // Running it:

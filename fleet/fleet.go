@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/internal/rules"
@@ -27,7 +25,7 @@ import (
 type Fleet struct {
 	id      rolemaker.Identity
 	options Options
-	log     *slog.Logger
+	seen    *observe.Observer
 	process uint64    // Config.Process of client and server
 	told    sync.Once // logs a worker's stats once
 	early   int64     // calls that failed before this worker had joined
@@ -35,11 +33,7 @@ type Fleet struct {
 	// startedAgain reports that this process is started again however it ends.
 	startedAgain bool
 	readRows     int // Config.ReadRows of a server
-	pulses       awake.Pulses
-	probes       probes
-	page         *observe.Page // of counters and status, nil if there is none
 	began        time.Time
-	warnings     *observe.Warnings
 	meter        workMeter // times of its training threads
 
 	mu  sync.Mutex
@@ -85,16 +79,6 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if rm == nil {
 		rm = rolemaker.FromEnvironment(nil)
 	}
-	if o.Logger == nil {
-		log, err := logger()
-		if err != nil {
-			return nil, err
-		}
-		o.Logger = log
-	}
-	if err := checkVariables(o.Logger); err != nil {
-		return nil, err
-	}
 	again, err := startedAgain()
 	if err != nil {
 		return nil, err
@@ -103,35 +87,25 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	board, err := opened("FLEET_HEALTH", func(addr string) (*observe.Board, error) {
-		return observe.OpenBoard(addr, o.Logger)
-	})
+	seen, err := observe.FromEnv(o.Logger)
 	if err != nil {
-		return nil, err
-	}
-	page, err := opened("FLEET_METRICS", func(addr string) (*observe.Page, error) {
-		return observe.Open(addr, os.Getenv("FLEET_UI_TOKEN"), o.Logger)
-	})
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, strategy.Strategy{}.WithDefaults().StartTimeout.Std())
 		defer cancel()
 	}
-	warnings := new(observe.Warnings)
 	id, err := rolemaker.Resolve(ctx, rm)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	if found, ok := rm.(interface{ Notes() []string }); ok {
 		for _, note := range found.Notes() {
-			o.Logger.Info("fleet: " + note)
+			seen.Log.Info("fleet: " + note)
 		}
 	}
-	f := &Fleet{id: id, options: o, log: keep(o.Logger, warnings), probes: probes{board: board}, page: page,
-		startedAgain: again, readRows: rows, began: time.Now(), warnings: warnings}
+	f := &Fleet{id: id, options: o, seen: seen, startedAgain: again, readRows: rows, began: time.Now()}
 	if o.Default {
 		standard.Store(f)
 	}
@@ -182,18 +156,15 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 		return fmt.Errorf("fleet: Minimize was called already: a fleet trains one objective: %w", ErrOrder)
 	}
 	j, err := job.New(job.Config{ID: f.id, Params: objective.Params(), Rule: o.rule, Strategy: o.strategy,
-		Placements: f.options.Placements, Transport: f.options.Transport, Log: f.log, Process: f.process,
-		StartedAgain: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses})
+		Placements: f.options.Placements, Transport: f.options.Transport, Log: f.seen.Log, Process: f.process,
+		StartedAgain: f.startedAgain, ReadRows: f.readRows, Pulses: &f.seen.Pulses})
 	if err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f.job = j
-	f.probes.show(f.String(), f.stands)
-	if f.page != nil {
-		f.page.Show(f.String(), f.status)
-	}
+	f.seen.Show(f.String(), f.stands, f.status)
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
-		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
+		f.seen.Log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
 	}
 	objective.Bind(trainer{f})
 	return nil

@@ -35,6 +35,5 @@ func (f *Fleet) inPlaceOf(worker int) (*Fleet, error) {
 	}
 	id := f.id
 	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, page: f.page,
-		began: time.Now(), warnings: f.warnings}, nil
+	return &Fleet{id: id, options: f.options, seen: f.seen.Another(), began: time.Now()}, nil
 }

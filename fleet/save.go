@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/inference"
@@ -67,4 +68,12 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 		err = inference.Save(ctx, at, m, j.Backend)
 	}
 	return f.saved("SaveInferenceModel", err)
+}
+
+// saved names the error of a call that saves, and keeps it as a warning, since the program may go on.
+func (f *Fleet) saved(call string, err error) error {
+	if err = named(call, err); err != nil {
+		f.seen.Warnings.Add("", err.Error(), false, time.Now())
+	}
+	return err
 }

@@ -142,7 +142,7 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 		saved = stats.Saved(s)
 	}
 	if err == nil && saved.Bytes > 0 && !as.Before {
-		o.tell(f.log, dir, saved)
+		o.tell(f.seen.Log, dir, saved)
 	}
 	return saved, named(call, err)
 }

@@ -149,11 +149,11 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer f.probes.hide()
-	defer watchMemory(func() []stats.Table { return f.Stats().Tables }, f.log)()
+	defer f.seen.Hide()
+	defer watchMemory(func() []stats.Table { return f.Stats().Tables }, f.seen.Log)()
 	err = s.Run(ctx)
 	if !errors.Is(err, server.ErrListen) {
-		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
+		f.seen.Log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
 	}
 	if errors.Is(err, server.ErrUnsaved) {
 		f.saving.lose(server.ErrUnsaved)

@@ -61,7 +61,7 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 		}
 	}
 	err = errors.Join(unsaved, j.Backend.Leave(ctx))
-	f.probes.hide()
+	f.seen.Hide()
 	if !errors.Is(err, backend.ErrNotJoined) {
 		f.tellStats()
 	}
@@ -73,7 +73,7 @@ func (f *Fleet) tellStats() {
 	f.told.Do(func() {
 		s := f.Stats()
 		s.Transport.Failed.Unreachable -= f.early
-		f.log.Debug("worker has stopped", "worker", f.id.Index, "stats", s)
+		f.seen.Log.Debug("worker has stopped", "worker", f.id.Index, "stats", s)
 	})
 }
 

@@ -24,19 +24,18 @@ var house = map[string][]string{
 	"transport/transporttest":   {"transport"},
 	"internal/starter":          {"internal/tokens", "internal/unpack"},
 
-	"internal/table":      {"internal/count", "internal/kernels", "internal/panics", "internal/rules", "optimizer"},
-	"internal/mode":       {"internal/kernels", "optimizer", "strategy"},
-	"internal/gradient":   {"internal/kernels", "internal/rules", "optimizer", "strategy"},
-	"internal/wire":       {"internal/count", "internal/kernels", "internal/progress"},
-	"internal/cut":        {"internal/progress", "internal/wire"},
-	"internal/epoch":      {},
-	"internal/bench":      {}, // it runs programs
-	"internal/layout":     {"optimizer", "strategy/placement"},
-	"internal/peer":       {"internal/wire", "transport"},
-	"internal/collective": {"internal/awake", "internal/kernels", "internal/peer", "internal/progress", "transport"},
-	"internal/backend":    {"internal/checkpoint", "internal/count", "internal/epoch", "internal/progress", "internal/table", "optimizer"},
-	"internal/inference": {"internal/backend", "internal/files", "internal/modelfiles", "internal/narrow", "internal/progress", "internal/safetensors", "internal/table",
-		"optimizer"},
+	"internal/table":        {"internal/count", "internal/kernels", "internal/panics", "internal/rules", "optimizer"},
+	"internal/mode":         {"internal/kernels", "optimizer", "strategy"},
+	"internal/gradient":     {"internal/kernels", "internal/rules", "optimizer", "strategy"},
+	"internal/wire":         {"internal/count", "internal/kernels", "internal/progress"},
+	"internal/cut":          {"internal/progress", "internal/wire"},
+	"internal/epoch":        {},
+	"internal/bench":        {}, // it runs programs
+	"internal/layout":       {"optimizer", "strategy/placement"},
+	"internal/peer":         {"internal/wire", "transport"},
+	"internal/collective":   {"internal/awake", "internal/kernels", "internal/peer", "internal/progress", "transport"},
+	"internal/backend":      {"internal/checkpoint", "internal/count", "internal/epoch", "internal/progress", "internal/table", "optimizer"},
+	"internal/inference":    {"internal/backend", "internal/files", "internal/modelfiles", "internal/narrow", "internal/progress", "internal/safetensors", "internal/table", "optimizer"},
 	"internal/job":          {"internal/awake", "internal/backend", "internal/checkpoint", "internal/client", "internal/collective", "internal/epoch", "internal/gradient", "internal/layout", "internal/mode", "internal/proc", "internal/progress", "internal/replica", "internal/rules", "internal/server", "internal/solo", "internal/table", "optimizer", "rolemaker", "strategy", "strategy/placement", "transport", "transport/codec"},
 	"internal/solo":         {"internal/backend", "internal/checkpoint", "internal/epoch", "internal/files", "internal/gradient", "internal/progress", "internal/table", "internal/wire", "optimizer", "optimizer/local", "strategy"},
 	"internal/replica":      {"internal/backend", "internal/checkpoint", "internal/collective", "internal/epoch", "internal/gradient", "internal/layout", "internal/mode", "internal/progress", "internal/rules", "internal/solo", "internal/table", "internal/wire", "optimizer", "strategy"},
@@ -65,7 +64,7 @@ var house = map[string][]string{
 	"nn/nntest": {"nn", "nn/serve", "optimizer", "optimizer/weights"},
 	"nn/onnx":   {"dataset", "internal/files", "internal/protowire", "nn", "nn/serve", "optimizer"},
 
-	"fleet": {"fleet/stats", "internal/awake", "internal/backend", "internal/checkpoint", "internal/count", "internal/epoch", "internal/exchange", "internal/files", "internal/inference", "internal/job", "internal/mistyped", "internal/mode", "internal/modelfiles", "internal/observe", "internal/peer", "internal/proc", "internal/progress", "internal/rules", "internal/server", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport"},
+	"fleet": {"fleet/stats", "internal/awake", "internal/backend", "internal/checkpoint", "internal/count", "internal/epoch", "internal/exchange", "internal/inference", "internal/job", "internal/mode", "internal/observe", "internal/peer", "internal/proc", "internal/progress", "internal/rules", "internal/server", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport"},
 	"fleet/fleetrun": {"internal/certs", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/observe", "internal/peer", "internal/proc", "internal/progress", "internal/runs", "internal/starter", "internal/ui", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":               {"fleet", "fleet/checkpoints", "internal/awake", "internal/proc", "optimizer", "strategy"},
@@ -90,7 +89,7 @@ var house = map[string][]string{
 	"internal/rules":              {"optimizer"},
 	"optimizer":                   {"internal/kernels", "optimizer/lr"},
 	"internal/ui":                 {"fleet/stats", "internal/observe"},
-	"internal/observe":            {"fleet/stats", "internal/count"},
+	"internal/observe":            {"fleet/stats", "internal/awake", "internal/count", "internal/mistyped"},
 }
 
 // houseTests says what test files may import besides their package's own row, the package itself and the exams.
@@ -117,7 +116,7 @@ var houseTests = map[string][]string{
 	"examples/wide_and_deep":  {"fleet/stats", "transport"},
 	"internal/checkpoint":     {"fleet/store", "fleet/store/storetest"},
 	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/table", "optimizer"},
-	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "internal/count/counttest", "internal/safetensors", "internal/ui", "internal/wire", "nn", "nn/serve", "optimizer/local", "optimizer/lr"},
+	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "internal/count/counttest", "internal/files", "internal/mistyped", "internal/safetensors", "internal/ui", "internal/wire", "nn", "nn/serve", "optimizer/local", "optimizer/lr"},
 	"fleet/fleettest":         {"dataset", "fleet/train", "nn", "optimizer"},
 	"fleet/reader":            {"fleet", "fleet/fleettest", "fleet/internal/trial", "internal/porttest", "optimizer", "rolemaker", "strategy"},
 	"fleet/paddle":            {"fleet/fleettest", "nn", "optimizer", "rolemaker"},
