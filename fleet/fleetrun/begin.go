@@ -25,29 +25,23 @@ const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--test=FILE
 	"of the rows are to test on. --days is for rows that come by the day: it names a directory with a directory\n" +
 	"for each day, complete once a file _SUCCESS is in it; the program trains them one after another.\n"
 
-// runNew is "fleetrun new": it returns the exit code.
-func runNew(args []string, con *console) int {
+// runNew is "fleetrun new".
+func runNew(args []string, con *console) error {
 	o, err := parseNew(args)
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		fmt.Fprint(con.out, newUsage)
-		return 0
-	case err != nil:
-		con.fail(fmt.Errorf("new: %w", err))
-		return exitUsage
+	if err != nil {
+		return err
 	}
 	p, err := o.write()
-	said := ""
-	if err == nil {
-		tellNew(con.out, o.dir, p)
-		said, err = vetted(context.Background(), o.dir)
-	}
 	if err != nil {
-		con.fail(fmt.Errorf("new: %w", err))
-		return exitFailure
+		return failed{err}
+	}
+	tellNew(con.out, o.dir, p)
+	said, err := vetted(context.Background(), o.dir)
+	if err != nil {
+		return failed{err}
 	}
 	fmt.Fprintf(con.out, "%s\n\nNext:\n\n%s", said, nextSteps(o.dir, o.days != ""))
-	return 0
+	return nil
 }
 
 // newArguments are the arguments of fleetrun new.
