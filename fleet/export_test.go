@@ -40,7 +40,7 @@ func (f *Fleet) Probed() *observe.Board {
 }
 
 // ShowAgain has probes told of a role that was minimized before it was probed.
-func (f *Fleet) ShowAgain() { f.seen.Show(f.String(), f.stands, f.status) }
+func (f *Fleet) ShowAgain() { f.seen.Show(f.String(), f.health, f.status) }
 
 // TablesOf is what a role shows of its tables.
 var TablesOf = tablesOf

@@ -4,8 +4,8 @@ import (
 	"github.com/gofleet/gofleet/internal/observe"
 )
 
-// stands is the state of this role for probes.
-func (f *Fleet) stands() (s observe.Health) {
+// health is the state of this role for probes.
+func (f *Fleet) health() (s observe.Health) {
 	server, _ := f.hosted.now()
 	switch {
 	case server != nil:
@@ -13,7 +13,7 @@ func (f *Fleet) stands() (s observe.Health) {
 	case f.IsServer():
 		s.Waits = "the server fills its tables"
 	default:
-		s.Began, s.Waits = f.saving.stands()
+		s.Began, s.Waits = f.saving.presence()
 	}
 	return s
 }
@@ -21,7 +21,7 @@ func (f *Fleet) stands() (s observe.Health) {
 // status is what this role says of itself.
 func (f *Fleet) status() observe.Role {
 	s := f.Stats()
-	r := observe.Role{Kind: f.kind(), Index: f.id.Index, Began: f.began, Runs: f.stands().Began || s.Counts.Steps > 0,
+	r := observe.Role{Kind: f.kind(), Index: f.id.Index, Began: f.began, Runs: f.health().Began || s.Counts.Steps > 0,
 		Stats: &s, Warnings: f.seen.Warnings.Last()}
 	if t, shown := observe.Trained.Load(f.id.Index); shown && f.IsWorker() {
 		r.Training = t.(*observe.Training)

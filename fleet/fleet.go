@@ -162,7 +162,7 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f.job = j
-	f.seen.Show(f.String(), f.stands, f.status)
+	f.seen.Show(f.String(), f.health, f.status)
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
 		f.seen.Log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
 	}

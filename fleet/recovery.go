@@ -208,8 +208,8 @@ func (s *saving) goesOn() {
 	}
 }
 
-// stands is the state of a worker for probes: whether it has joined, and what it waits for.
-func (s *saving) stands() (began bool, waits string) {
+// presence is the state of a worker for probes: whether it has joined, and what it waits for.
+func (s *saving) presence() (began bool, waits string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
