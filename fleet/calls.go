@@ -54,6 +54,8 @@ func named(call string, err error) error {
 		return fmt.Errorf("fleet: %s: call InitWorker first: %w", call, ErrOrder)
 	case errors.Is(err, backend.ErrJoined) && call == "InitWorker":
 		return fmt.Errorf("fleet: InitWorker was called already: %w", ErrOrder)
+	case errors.Is(err, job.ErrLeft):
+		return fmt.Errorf("fleet: %s: %w: %w", call, err, ErrOrder)
 	case errors.Is(err, backend.ErrJoined):
 		return fmt.Errorf("fleet: %s: call it before InitWorker, on every role: %w", call, ErrOrder)
 	}

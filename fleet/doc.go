@@ -123,7 +123,7 @@ package fleet
 //	restore.go   read
 //	save.go      written, as a checkpoint or a model
 //	savemode.go  PaddlePaddle's modes: for serving, as a delta, at a day's end
-//	recovery.go  automatic checkpoints, and progress
+//	recovery.go  progress, and a checkpoint at once
 //	position.go  the place of a worker in its data
 //	rows.go      row by row
 //	shrink.go    the end of a period

@@ -13,7 +13,7 @@ func (f *Fleet) health() (s observe.Health) {
 	case f.IsServer():
 		s.Waits = "the server fills its tables"
 	default:
-		s.Began, s.Waits = f.saving.presence()
+		s.Began, s.Waits = f.job.Presence()
 	}
 	return s
 }

@@ -41,7 +41,6 @@ type Fleet struct {
 
 	begins origin
 	hosted hosting
-	saving saving
 	meets  atomic.Pointer[string] // the collective under way
 	leads  atomic.Bool            // this worker leads the job's epochs
 }

@@ -142,7 +142,8 @@ func begin(ctx context.Context, s *server.Server, series, dir string, what check
 // serves on, for a minute at most, until the lowest live worker has saved a checkpoint and the workers that were asked
 // to end too have ended. It then logs its [Stats].
 func (f *Fleet) RunServer(ctx context.Context) error {
-	if _, err := f.serverCall("RunServer"); err != nil {
+	j, err := f.serverCall("RunServer")
+	if err != nil {
 		return err
 	}
 	s, err := f.hosted.serve()
@@ -156,7 +157,7 @@ func (f *Fleet) RunServer(ctx context.Context) error {
 		f.seen.Log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
 	}
 	if errors.Is(err, server.ErrUnsaved) {
-		f.saving.lose(server.ErrUnsaved)
+		j.Lose(server.ErrUnsaved)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: RunServer: %w", err)
@@ -193,7 +194,14 @@ var ErrUnsaved = server.ErrUnsaved
 // RunServer, and its training is lost; nil if nothing is lost. It is known once RunServer or Close has returned. A
 // program that ends by a signal can report it by its exit status: after SIGTERM 143 if nothing is lost, else 1. In a
 // collective job with a strategy.Recovery only worker 0 reports a loss; other workers return nil.
-func (f *Fleet) Unsaved() error { return f.saving.lost() }
+func (f *Fleet) Unsaved() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.job == nil {
+		return nil
+	}
+	return f.job.Lost()
+}
 
 func (f *Fleet) serverCall(call string) (*job.Job, error) {
 	if !f.IsServer() {

@@ -15,15 +15,12 @@ func (t trainer) Open(params []*optimizer.Param) (optimizer.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := t.f.saving.joined(j); err != nil {
-		return nil, named("training", err)
-	}
 	s, err := j.Open(params)
 	if err != nil {
 		return nil, named("training", err)
 	}
-	return &ordered{inner: s, worker: t.f.id.Index, reading: j.Backend.Reading(), goesOn: t.f.saving.goesOn,
-		trains: func() error { return t.f.saving.trains(j) }, meter: &t.f.meter}, nil
+	return &ordered{inner: s, worker: t.f.id.Index, reading: j.Backend.Reading(), goesOn: j.GoesOn,
+		trains: j.Trains, meter: &t.f.meter}, nil
 }
 
 // Looks is an optional method of [optimizer.Trainer].

@@ -30,7 +30,6 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if m, is := j.Transport.(transport.Metered); is { // servers that were not up yet count as no failures
 		f.early = m.Stats().Failed.Unreachable
 	}
-	f.saving.start(ctx, j)
 	return nil
 }
 
@@ -54,13 +53,7 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	if err := j.Flush(ctx); err != nil {
 		return named("StopWorker", err)
 	}
-	var unsaved error
-	if s := f.saving.end(); s != nil {
-		if unsaved = s.last(ctx); unsaved != nil {
-			s.rescue()
-		}
-	}
-	err = errors.Join(unsaved, j.Backend.Leave(ctx))
+	err = j.Leave(ctx)
 	f.seen.Hide()
 	if !errors.Is(err, backend.ErrNotJoined) {
 		f.tellStats()

@@ -19,7 +19,7 @@ type budget struct {
 var budgets = map[string]budget{
 	"dataset":                    {5863, 82},
 	"dataset/...":                {7203, 84},
-	"fleet":                      {1847, 45},
+	"fleet":                      {1589, 45},
 	"fleet/...":                  {17639, 143},
 	"fleet/fleetrun":             {4163, 0},
 	"fleet/train":                {7570, 34},

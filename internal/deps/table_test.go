@@ -64,7 +64,7 @@ var house = map[string][]string{
 	"nn/nntest": {"nn", "nn/serve", "optimizer", "optimizer/weights"},
 	"nn/onnx":   {"dataset", "internal/files", "internal/protowire", "nn", "nn/serve", "optimizer"},
 
-	"fleet": {"fleet/stats", "internal/awake", "internal/backend", "internal/checkpoint", "internal/count", "internal/epoch", "internal/exchange", "internal/inference", "internal/job", "internal/mode", "internal/observe", "internal/peer", "internal/proc", "internal/progress", "internal/rules", "internal/server", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport"},
+	"fleet": {"fleet/stats", "internal/backend", "internal/checkpoint", "internal/count", "internal/epoch", "internal/exchange", "internal/inference", "internal/job", "internal/mode", "internal/observe", "internal/peer", "internal/proc", "internal/progress", "internal/rules", "internal/server", "internal/table", "optimizer", "optimizer/weights", "rolemaker", "strategy", "strategy/placement", "transport"},
 	"fleet/fleetrun": {"internal/certs", "internal/checkpoint", "internal/files", "internal/mistyped", "internal/observe", "internal/peer", "internal/proc", "internal/progress", "internal/runs", "internal/starter", "internal/ui", "internal/wire", "rolemaker",
 		"transport", "transport/codec"},
 	"internal/chaos":               {"fleet", "fleet/checkpoints", "internal/awake", "internal/proc", "optimizer", "strategy"},

@@ -15,6 +15,7 @@
 //
 // Its worker:
 //
+//	saver.go       checkpoints of Strategy.Recovery, while it trains and at its end
 //	merged.go      one update of several steps' gradients
 //	statistics.go  values that each worker computes of its own batches, and of which all take the mean
 //	reduce.go      sums, largest and smallest numbers of all workers

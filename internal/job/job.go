@@ -50,6 +50,7 @@ type Job struct {
 
 	statistics statistics
 	merged     merging
+	saving     saving
 }
 
 // New lays the params out and chooses who keeps the weights. It sets Go's memory limit by the control group's.
@@ -115,7 +116,8 @@ func (j *Job) plan() error {
 	return nil
 }
 
-// Join takes this worker's place, and begins at the positions from which the job goes on.
+// Join takes this worker's place, and begins at the positions from which the job goes on. From then on checkpoints of
+// the series are saved. The end of ctx says that the program is about to end, also later.
 func (j *Job) Join(ctx context.Context) error {
 	if err := j.Backend.Join(ctx); err != nil {
 		return err
@@ -129,11 +131,15 @@ func (j *Job) Join(ctx context.Context) error {
 		j.Log.Warn("the current epoch begins anew: the checkpoint is of another number of training threads",
 			"worker", j.ID.Index, "threads then", saved, "threads now", now)
 	})
+	j.saving.start(ctx, j)
 	return nil
 }
 
 // Open opens a training thread's session, which merges steps if the strategy says so.
 func (j *Job) Open(params []*optimizer.Param) (optimizer.Session, error) {
+	if err := j.joined(); err != nil {
+		return nil, err
+	}
 	s, err := j.Backend.Open(params)
 	if err != nil {
 		return nil, err
@@ -147,9 +153,6 @@ func (j *Job) Open(params []*optimizer.Param) (optimizer.Session, error) {
 
 // Flush pushes the gradients that sessions have merged so far.
 func (j *Job) Flush(ctx context.Context) error { return j.merged.flush(ctx) }
-
-// Frozen returns values of frozen dense params for a checkpoint, as [backend.Trainer] Checkpoint takes them.
-func (j *Job) Frozen() map[string][]float32 { return j.merged.frozen() }
 
 // SetDense sets the values of a frozen dense param in this process: values that training computes without gradients,
 // such as the statistics of batch norm.
@@ -170,16 +173,18 @@ func (j *Job) Loaded() { j.statistics.loaded() }
 
 // Begin reports an epoch of this worker's program, with the program's own data.
 func (j *Job) Begin(epoch int, user []byte) error {
-	if err := j.Backend.Begin(j.Told(epoch, user)); err != nil {
+	if err := j.Backend.Begin(j.told(checkpoint.Progress{Epoch: epoch, User: user})); err != nil {
 		return err
 	}
 	j.statistics.announced()
+	j.saving.say(epoch, user)
 	return nil
 }
 
-// Told is what a program says of the job, as backends keep it.
-func (j *Job) Told(epoch int, user []byte) checkpoint.Progress {
-	return checkpoint.Progress{Epoch: epoch, User: user, Meetings: j.statistics.meetings()}
+// told is what a program says of the job, as backends keep it.
+func (j *Job) told(p checkpoint.Progress) checkpoint.Progress {
+	p.Meetings = j.statistics.meetings()
+	return p
 }
 
 // Barrier ends the epoch and returns when every worker has called it or has left; all then have the same statistics.
