@@ -6,10 +6,11 @@ import (
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/backend"
+	"github.com/gofleet/gofleet/internal/job"
 )
 
 // minimized returns the job, or an error before Minimize.
-func (f *Fleet) minimized(call string) (*job, error) {
+func (f *Fleet) minimized(call string) (*job.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.job == nil {
@@ -19,7 +20,7 @@ func (f *Fleet) minimized(call string) (*job, error) {
 }
 
 // workerCall refuses a call of a server, and one before Minimize.
-func (f *Fleet) workerCall(call string) (*job, error) {
+func (f *Fleet) workerCall(call string) (*job.Job, error) {
 	if !f.IsWorker() {
 		return nil, fmt.Errorf("fleet: %s: this is %v; its calls are InitServer and RunServer: %w", call, f, ErrRole)
 	}
@@ -27,7 +28,7 @@ func (f *Fleet) workerCall(call string) (*job, error) {
 }
 
 // worker returns the job of a worker after Minimize, for a call whose context has not ended.
-func (f *Fleet) worker(ctx context.Context, call string) (*job, error) {
+func (f *Fleet) worker(ctx context.Context, call string) (*job.Job, error) {
 	j, err := f.workerCall(call)
 	if err == nil && ctx.Err() != nil {
 		err = named(call, context.Cause(ctx))
@@ -35,16 +36,13 @@ func (f *Fleet) worker(ctx context.Context, call string) (*job, error) {
 	return j, err
 }
 
-// between returns a worker's backend after all its steps have been passed on, for a call that ends the epoch.
-func (f *Fleet) between(ctx context.Context, call string) (backend.Trainer, error) {
+// between returns a worker's job after all its steps have been passed on, for a call that ends the epoch.
+func (f *Fleet) between(ctx context.Context, call string) (*job.Job, error) {
 	j, err := f.worker(ctx, call)
 	if err == nil {
-		err = named(call, f.merged.flush(ctx))
+		err = named(call, j.Flush(ctx))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return j.backend, nil
+	return j, err
 }
 
 // named adds the failed call to an error, and the missing call if it was too early or too late.
@@ -56,6 +54,8 @@ func named(call string, err error) error {
 		return fmt.Errorf("fleet: %s: call InitWorker first: %w", call, ErrOrder)
 	case errors.Is(err, backend.ErrJoined) && call == "InitWorker":
 		return fmt.Errorf("fleet: InitWorker was called already: %w", ErrOrder)
+	case errors.Is(err, job.ErrLeft):
+		return fmt.Errorf("fleet: %s: %w: %w", call, err, ErrOrder)
 	case errors.Is(err, backend.ErrJoined):
 		return fmt.Errorf("fleet: %s: call it before InitWorker, on every role: %w", call, ErrOrder)
 	}

@@ -14,11 +14,10 @@ func (f *Fleet) Close() {
 	f.mu.Lock()
 	j := f.job
 	f.mu.Unlock()
-	if s := f.saving.end(); s != nil {
-		s.rescue()
+	if j == nil {
+		return
 	}
-	if j != nil && j.backend != nil {
-		j.backend.Close()
-		f.probes.hide()
+	if j.Close(); j.Backend != nil {
+		f.seen.Hide()
 	}
 }

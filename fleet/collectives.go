@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/gofleet/gofleet/internal/backend"
-	"github.com/gofleet/gofleet/internal/collective"
-	"github.com/gofleet/gofleet/internal/solo"
+	"github.com/gofleet/gofleet/internal/job"
 )
 
 // ReduceOp is the operation of an all-reduce.
@@ -21,59 +19,71 @@ const (
 	Min ReduceOp = "min"
 )
 
-var reduceOps = map[ReduceOp]collective.Op{Sum: collective.Sum, Max: collective.Max, Min: collective.Min}
-
 // AllReduce combines the workers' x element by element with op. x must have the same length on all workers, and is not
 // changed.
 func (f *Fleet) AllReduce(ctx context.Context, x []float64, op ReduceOp) ([]float64, error) {
-	return allReduce(ctx, f, "AllReduce", x, op, floatBits)
+	return allReduce(ctx, f, "AllReduce", x, op)
 }
 
 // AllReduceInts is AllReduce for whole numbers; sums are exact.
 func (f *Fleet) AllReduceInts(ctx context.Context, x []int64, op ReduceOp) ([]int64, error) {
-	return allReduce(ctx, f, "AllReduceInts", x, op, intBits)
+	return allReduce(ctx, f, "AllReduceInts", x, op)
+}
+
+func allReduce[E int64 | float64](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp) ([]E, error) {
+	j, err := f.meeting(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	defer f.meets.Store(nil)
+	all, err := job.AllReduce(ctx, j, call, x, string(op))
+	return all, named(call, err)
 }
 
 // AllGather returns every worker's x by worker index; the lengths may differ. The entry is nil for a worker that has
 // left the job, and empty for a worker whose x was empty.
 func (f *Fleet) AllGather(ctx context.Context, x []float64) ([][]float64, error) {
-	data, err := f.gather(ctx, "AllGather", floatBits.pack(x))
+	const call = "AllGather"
+	j, err := f.meeting(ctx, call)
 	if err != nil {
 		return nil, err
 	}
-	all := make([][]float64, len(data))
-	for w, b := range data {
-		if b != nil {
-			all[w] = floatBits.unpack(b)
-		}
-	}
-	return all, nil
+	defer f.meets.Store(nil)
+	all, err := j.AllGather(ctx, call, x)
+	return all, named(call, err)
 }
 
 // AllGatherBytes is AllGather for bytes, such as rows that workers exchange. In jobs with servers, server 0 collects
 // all data and sends it to each worker, so pass pieces of about a megabyte. With this method a Fleet can be passed to
 // GlobalShuffle of package dataset.
 func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error) {
+	const call = "AllGatherBytes"
+	j, err := f.meeting(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	defer f.meets.Store(nil)
 	if data == nil {
 		data = []byte{}
 	}
-	return f.gather(ctx, "AllGatherBytes", data)
+	all, err := j.Gather(ctx, call, data)
+	return all, named(call, err)
 }
 
-// meeting returns the backend for a collective, which is under way until meets is nil again. A process alone needs
+// meeting returns the job for a collective, which is under way until meets is nil again. A process alone needs
 // none, and may call before Minimize.
-func (f *Fleet) meeting(ctx context.Context, call string) (backend.Trainer, error) {
+func (f *Fleet) meeting(ctx context.Context, call string) (*job.Job, error) {
 	f.mu.Lock()
 	early := f.job == nil && f.id.Local()
 	f.mu.Unlock()
 	if early {
-		return new(solo.Trainer), nil
+		return job.Alone(), nil
 	}
-	b, err := f.between(ctx, call)
+	j, err := f.between(ctx, call)
 	if err == nil {
 		err = f.enter(call)
 	}
-	return b, err
+	return j, err
 }
 
 // enter begins a collective, which ends when meets is nil again. It refuses a second one at the same time: workers
@@ -86,15 +96,4 @@ func (f *Fleet) enter(call string) error {
 		}
 	}
 	return nil
-}
-
-// gather sends data and returns the data of every worker, by index; nil for a worker that is gone.
-func (f *Fleet) gather(ctx context.Context, call string, data []byte) ([][]byte, error) {
-	b, err := f.meeting(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	defer f.meets.Store(nil)
-	all, err := f.statistics.gather(ctx, b, call, data)
-	return all, named(call, err)
 }

@@ -103,14 +103,8 @@ package fleet
 //	fleet.go      a Fleet, from New to Minimize
 //	default.go    functions over a default one
 //	role.go       the role of this process
-//	environ.go    variables of the environment, and misspelt ones
-//	health.go     answers to probes
-//	log.go        JSON lines, if asked for
+//	environ.go    variables of the environment
 //	led.go        epochs that package train has led
-//	kind.go       with servers, of replicas, or alone: what each takes, chosen once
-//	fingerprint.go  what its processes must have in common
-//	transport.go  the transport, with the strategy's compression
-//	geo.go        what mode geo trains
 //
 // Running it:
 //
@@ -123,15 +117,13 @@ package fleet
 //	trainer.go  the trainer of an objective
 //	session.go  the order of a training thread's calls
 //	collectives.go     what workers do together between steps
-//	reduce.go   sums, largest and smallest numbers of all workers
-//	statistics.go  values that each worker computes of its own batches, and of which all take the mean
 //
 // Its weights:
 //
 //	restore.go   read
 //	save.go      written, as a checkpoint or a model
 //	savemode.go  PaddlePaddle's modes: for serving, as a delta, at a day's end
-//	recovery.go  automatic checkpoints, and progress
+//	recovery.go  progress, and a checkpoint at once
 //	position.go  the place of a worker in its data
 //	rows.go      row by row
 //	shrink.go    the end of a period

@@ -11,8 +11,8 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/exchange"
-	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -52,23 +52,23 @@ func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 		return nil, fmt.Errorf("fleet: Explain: it describes traffic with servers, and this job has none: %w", ErrRole)
 	}
 	for name, n := range ids {
-		i := slices.IndexFunc(j.layout.Embeddings, func(e layout.Embedding) bool { return e.Name == name })
-		if i < 0 || n < 0 {
+		is := func(p *optimizer.Param) bool { return p.Embedding && p.Name == name }
+		if !slices.ContainsFunc(j.Params, is) || n < 0 {
 			return nil, fmt.Errorf("fleet: Explain: %d ids of %q: want an embedding's name, and 0 or more ids", n, name)
 		}
 	}
-	e := &Explanation{Strategy: j.strategy, Workers: f.id.Workers, IDs: maps.Clone(ids), Counts: j.counts()}
+	e := &Explanation{Strategy: j.Strategy, Workers: f.id.Workers, IDs: maps.Clone(ids), Counts: counts(j)}
 	var sizes []float64
-	if measured, is := j.backend.(backend.Sized); is {
+	if measured, is := j.Backend.(backend.Sized); is {
 		sizes = measured.IDSizes()
 	}
-	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, sizes, true) {
+	for _, t := range exchange.Expect(j.Layout, j.Strategy, f.id.Workers, ids, sizes, true) {
 		e.Servers = append(e.Servers, stats.Traffic(t))
 	}
-	for _, t := range exchange.Expect(j.layout, j.strategy, f.id.Workers, ids, sizes, false) {
+	for _, t := range exchange.Expect(j.Layout, j.Strategy, f.id.Workers, ids, sizes, false) {
 		e.Apart = append(e.Apart, stats.Traffic(t))
 	}
-	if m, ok := j.transport.(transport.Metered); ok {
+	if m, ok := j.Transport.(transport.Metered); ok {
 		e.Transport = m.Stats()
 	}
 	return e, nil

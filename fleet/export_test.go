@@ -3,7 +3,6 @@ package fleet
 import (
 	"log/slog"
 	"net"
-	"sync"
 
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/mistyped"
@@ -12,12 +11,6 @@ import (
 
 // Variables are those that gofleet reads of its own.
 var Variables = mistyped.Ours()
-
-// WarnAgain has the next fleet warn of strange variables, whatever was warned of before.
-func WarnAgain() { warnVariables = sync.Once{} }
-
-// LogAgain has the next fleet make FLEET_LOG's log, whatever the default log was made before.
-func LogAgain() { jsonLogs = sync.Once{} }
 
 // LookAtMemory has a watch of a server's memory see what it uses, again and again, beside others of its control group.
 func LookAtMemory(limit int64, tables []stats.Table, log *slog.Logger, others int64, used ...int64) {
@@ -38,16 +31,16 @@ func Forget(t interface{ Cleanup(func()) }) {
 }
 
 // Fingerprint is what this process shows when it joins its job.
-func (f *Fleet) Fingerprint() []string { return f.job.fingerprint }
+func (f *Fleet) Fingerprint() []string { return f.job.Fingerprint }
 
 // Probed has this role answer probes without a port.
 func (f *Fleet) Probed() *observe.Board {
-	f.probes.board = new(observe.Board)
-	return f.probes.board
+	f.seen.Board = new(observe.Board)
+	return f.seen.Board
 }
 
 // ShowAgain has probes told of a role that was minimized before it was probed.
-func (f *Fleet) ShowAgain() { f.probes.show(f.String(), f.stands) }
+func (f *Fleet) ShowAgain() { f.seen.Show(f.String(), f.health, f.status) }
 
 // TablesOf is what a role shows of its tables.
 var TablesOf = tablesOf
@@ -55,7 +48,7 @@ var TablesOf = tablesOf
 // Exposed has this role show what it counts, and its status, without a port, to who calls ask.
 func (f *Fleet) Exposed() (ask func(path string) []byte) {
 	page := new(observe.Page)
-	f.page = page
+	f.seen.Page = page
 	return func(path string) []byte {
 		return page.Answer(&observe.Request{Path: path, Remote: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}}).Body
 	}

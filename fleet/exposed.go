@@ -1,29 +1,28 @@
 package fleet
 
 import (
-	"fmt"
-	"os"
-
 	"github.com/gofleet/gofleet/internal/observe"
 )
 
-// opened opens what is served at the address of a variable; the zero value without an address.
-func opened[T any](env string, open func(addr string) (T, error)) (is T, err error) {
-	addr := os.Getenv(env)
-	if addr == "" {
-		return is, nil
+// health is the state of this role for probes.
+func (f *Fleet) health() (s observe.Health) {
+	server, _ := f.hosted.now()
+	switch {
+	case server != nil:
+		s.Began, s.Waits = server.Presence()
+	case f.IsServer():
+		s.Waits = "the server fills its tables"
+	default:
+		s.Began, s.Waits = f.job.Presence()
 	}
-	if is, err = open(addr); err != nil {
-		err = fmt.Errorf("fleet: %s=%s: %w", env, addr, err)
-	}
-	return is, err
+	return s
 }
 
 // status is what this role says of itself.
 func (f *Fleet) status() observe.Role {
 	s := f.Stats()
-	r := observe.Role{Kind: f.kind(), Index: f.id.Index, Began: f.began, Runs: f.stands().Began || s.Counts.Steps > 0,
-		Stats: &s, Warnings: f.warnings.Last()}
+	r := observe.Role{Kind: f.kind(), Index: f.id.Index, Began: f.began, Runs: f.health().Began || s.Counts.Steps > 0,
+		Stats: &s, Warnings: f.seen.Warnings.Last()}
 	if t, shown := observe.Trained.Load(f.id.Index); shown && f.IsWorker() {
 		r.Training = t.(*observe.Training)
 	}

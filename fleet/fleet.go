@@ -5,21 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/awake"
-	"github.com/gofleet/gofleet/internal/backend"
-	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/layout"
-	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/observe"
-	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/internal/rules"
-	"github.com/gofleet/gofleet/internal/server"
-	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
@@ -33,7 +25,7 @@ import (
 type Fleet struct {
 	id      rolemaker.Identity
 	options Options
-	log     *slog.Logger
+	seen    *observe.Observer
 	process uint64    // Config.Process of client and server
 	told    sync.Once // logs a worker's stats once
 	early   int64     // calls that failed before this worker had joined
@@ -41,38 +33,16 @@ type Fleet struct {
 	// startedAgain reports that this process is started again however it ends.
 	startedAgain bool
 	readRows     int // Config.ReadRows of a server
-	pulses       awake.Pulses
-	probes       probes
-	page         *observe.Page // of counters and status, nil if there is none
 	began        time.Time
-	warnings     *observe.Warnings
 	meter        workMeter // times of its training threads
 
 	mu  sync.Mutex
-	job *job // nil before Minimize
+	job *job.Job // nil before Minimize
 
-	begins     origin
-	hosted     hosting
-	saving     saving
-	merged     merging
-	meets      atomic.Pointer[string] // the collective under way
-	leads      atomic.Bool            // this worker leads the job's epochs
-	statistics statistics
-}
-
-// job is what every role has after Minimize.
-type job struct {
-	id          rolemaker.Identity
-	log         *slog.Logger
-	layout      *layout.Layout
-	rule        optimizer.Rule
-	strategy    strategy.Strategy
-	fingerprint layout.Fingerprint
-	transport   transport.Transport // nil if there is no peer
-	backend     backend.Trainer     // nil on a server, which keeps the weights itself
-	server      server.Config       // of a server
-	statistics  *statistics         // the fleet's
-	merged      *merging            // the fleet's
+	begins origin
+	hosted hosting
+	meets  atomic.Pointer[string] // the collective under way
+	leads  atomic.Bool            // this worker leads the job's epochs
 }
 
 // Options configure a fleet. The zero value is ready to use.
@@ -108,16 +78,6 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if rm == nil {
 		rm = rolemaker.FromEnvironment(nil)
 	}
-	if o.Logger == nil {
-		log, err := logger()
-		if err != nil {
-			return nil, err
-		}
-		o.Logger = log
-	}
-	if err := checkVariables(o.Logger); err != nil {
-		return nil, err
-	}
 	again, err := startedAgain()
 	if err != nil {
 		return nil, err
@@ -126,35 +86,25 @@ func New(ctx context.Context, rm rolemaker.RoleMaker, o Options) (*Fleet, error)
 	if err != nil {
 		return nil, err
 	}
-	board, err := opened("FLEET_HEALTH", func(addr string) (*observe.Board, error) {
-		return observe.OpenBoard(addr, o.Logger)
-	})
+	seen, err := observe.FromEnv(o.Logger)
 	if err != nil {
-		return nil, err
-	}
-	page, err := opened("FLEET_METRICS", func(addr string) (*observe.Page, error) {
-		return observe.Open(addr, os.Getenv("FLEET_UI_TOKEN"), o.Logger)
-	})
-	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	if _, bounded := ctx.Deadline(); !bounded {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, strategy.Strategy{}.WithDefaults().StartTimeout.Std())
 		defer cancel()
 	}
-	warnings := new(observe.Warnings)
 	id, err := rolemaker.Resolve(ctx, rm)
 	if err != nil {
 		return nil, fmt.Errorf("fleet: %w", err)
 	}
 	if found, ok := rm.(interface{ Notes() []string }); ok {
 		for _, note := range found.Notes() {
-			o.Logger.Info("fleet: " + note)
+			seen.Log.Info("fleet: " + note)
 		}
 	}
-	f := &Fleet{id: id, options: o, log: keep(o.Logger, warnings), probes: probes{board: board}, page: page,
-		startedAgain: again, readRows: rows, began: time.Now(), warnings: warnings}
+	f := &Fleet{id: id, options: o, seen: seen, startedAgain: again, readRows: rows, began: time.Now()}
 	if o.Default {
 		standard.Store(f)
 	}
@@ -170,7 +120,7 @@ func (f *Fleet) DistributedOptimizer(rule optimizer.Rule, s strategy.Strategy) (
 	if err := optimizer.CheckRule(rule); err != nil {
 		return nil, fmt.Errorf("fleet: DistributedOptimizer: %w", err)
 	}
-	s, err := suit(f.id, s, rule)
+	s, err := job.Suit(f.id, s, rule)
 	if err == nil {
 		err = s.Validate()
 	}
@@ -204,74 +154,18 @@ func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if f.job != nil {
 		return fmt.Errorf("fleet: Minimize was called already: a fleet trains one objective: %w", ErrOrder)
 	}
-	params := objective.Params()
-	if len(params) == 0 {
-		return errors.New("fleet: Minimize: the objective has no parameters")
-	}
-	if err := optimizer.CheckRule(o.rule, params...); err != nil {
-		return fmt.Errorf("fleet: Minimize: %w", err)
-	}
-	if limit := proc.LimitCollector(); limit > 0 {
-		f.log.Debug("the collector keeps to the control group's memory", "limit", limit)
-	}
-	j := &job{id: f.id, log: f.log, rule: o.rule, strategy: o.strategy, statistics: &f.statistics, merged: &f.merged}
-	err := j.plan(params, f.options.Placements)
-	if err == nil {
-		err = f.equip(j, params)
-	}
+	j, err := job.New(job.Config{ID: f.id, Params: objective.Params(), Rule: o.rule, Strategy: o.strategy,
+		Placements: f.options.Placements, Transport: f.options.Transport, Log: f.seen.Log, Process: f.process,
+		StartedAgain: f.startedAgain, ReadRows: f.readRows, Pulses: &f.seen.Pulses})
 	if err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)
 	}
 	f.job = j
-	if j.layout.Frozen.Floats > 0 {
-		f.statistics.apart = f.id.Workers > 1
-		if j.backend != nil && !f.id.Local() {
-			j.backend.Reading().Keep(f.statistics.kept)
-		}
-	}
-	f.probes.show(f.String(), f.stands)
-	if f.page != nil {
-		f.page.Show(f.String(), f.status)
-	}
+	f.seen.Show(f.String(), f.health, f.status)
 	if s, ok := objective.(interface{ Savable() error }); ok && s.Savable() != nil {
-		f.log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
+		f.seen.Log.Warn("fleet: Minimize: SaveInferenceModel will refuse a model with this param", "error", s.Savable())
 	}
 	objective.Bind(trainer{f})
-	return nil
-}
-
-// plan lays the parameters out over the servers; a process alone keeps all of them.
-func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error {
-	where, err := j.strategy.PlacementOptions(policies...)
-	if err != nil {
-		return err
-	}
-	if mode.Of(j.strategy.Mode).Copies {
-		if err := checkGeo(params, j.rule); err != nil {
-			return err
-		}
-	}
-	if j.strategy.Recovery.Journal != "" && rules.IsRandom(j.rule) {
-		return fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
-			"weights: leave out recovery: journal", j.rule.Name())
-	}
-	var whole []string // params whose rule needs all weights at once; rows of embeddings are whole anyway
-	for _, p := range params {
-		if r := rules.For(j.rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {
-			whole = append(whole, p.Name)
-		}
-	}
-	if err := checkpoint.CheckNames(params); err != nil {
-		return err
-	}
-	if j.layout, err = layout.New(params, max(1, len(j.id.Servers)), where, whole...); err != nil {
-		return err
-	}
-	j.layout.SetRowBytes(func(p *optimizer.Param) (bytes int, most int64) {
-		rule := rules.For(j.rule, p)
-		return table.RowBytes(p, rule), table.MostRows(p, rule)
-	})
-	j.fingerprint = j.compared()
 	return nil
 }
 
@@ -282,5 +176,5 @@ func (f *Fleet) Plan() (*placement.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return j.layout.Plan, nil
+	return j.Layout.Plan, nil
 }

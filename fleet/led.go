@@ -15,12 +15,12 @@ func init() {
 
 // ask sends where this worker is in the job's epochs, and returns what it does next.
 func (f *Fleet) ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
-	b, err := f.meeting(ctx, "train.Job")
+	j, err := f.meeting(ctx, "train.Job")
 	if err != nil {
 		return nil, err
 	}
 	defer f.meets.Store(nil)
-	told, err := f.statistics.ask(ctx, b, at)
+	told, err := j.Ask(ctx, at)
 	if err == nil && told.Do != "" {
 		f.leads.Store(told.Lead == f.id.Index && told.Do != epoch.Over)
 	}
@@ -35,6 +35,5 @@ func (f *Fleet) inPlaceOf(worker int) (*Fleet, error) {
 	}
 	id := f.id
 	id.Index = worker
-	return &Fleet{id: id, options: f.options, log: f.log, probes: probes{board: f.probes.board}, page: f.page,
-		began: time.Now(), warnings: f.warnings}, nil
+	return &Fleet{id: id, options: f.options, seen: f.seen.Another(), began: time.Now()}, nil
 }

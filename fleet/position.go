@@ -55,10 +55,10 @@ func positionOf(epoch int, samples uint64) Position {
 func (f *Fleet) Position() Position {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.job == nil || f.job.backend == nil {
+	if f.job == nil || f.job.Backend == nil {
 		return Position{}
 	}
-	return positionOf(f.job.backend.Reading().Now())
+	return positionOf(f.job.Backend.Reading().Now())
 }
 
 // Made is an optional method of [optimizer.Trainer].
@@ -67,11 +67,11 @@ func (t trainer) Made(thread, threads int) (worker int, number uint64) {
 	if err != nil {
 		return t.f.id.Index, 0
 	}
-	return t.f.id.Index, j.backend.Reading().Steps(thread, threads)
+	return t.f.id.Index, j.Backend.Reading().Steps(thread, threads)
 }
 
 // Passed is an optional method of [optimizer.Trainer].
 func (t trainer) Passed(thread, threads, samples int) bool {
 	j, err := t.f.workerCall("training")
-	return err == nil && j.backend.Reading().Passed(thread, threads, samples)
+	return err == nil && j.Backend.Reading().Passed(thread, threads, samples)
 }

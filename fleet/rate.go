@@ -43,7 +43,7 @@ func (f *Fleet) SetRate(ctx context.Context, rate float64) error {
 	if err != nil {
 		return err
 	}
-	factor, err := rules.RateFactor(j.rule, rate)
+	factor, err := rules.RateFactor(j.Rule, rate)
 	if err != nil {
 		return fmt.Errorf("fleet: SetRate: %w", err)
 	}
@@ -63,7 +63,7 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 		return err
 	}
 	if !f.IsFirstWorker() && !f.leads.Load() {
-		switch leads, err := j.backend.Saves(ctx, false); {
+		switch leads, err := j.Backend.Saves(ctx, false); {
 		case err != nil && !errors.Is(err, backend.ErrNotJoined):
 			return named(call, err)
 		case !leads:
@@ -71,10 +71,10 @@ func (f *Fleet) setRateFactor(ctx context.Context, call string, factor float64) 
 				"lowest worker that lives: %w", call, f, ErrRole)
 		}
 	}
-	if err := rules.CheckRateFactor(j.rule, j.layout.Params, factor); err != nil {
+	if err := rules.CheckRateFactor(j.Rule, j.Layout.Params, factor); err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
 	}
-	return named(call, j.backend.SetRateFactor(ctx, factor))
+	return named(call, j.Backend.SetRateFactor(ctx, factor))
 }
 
 // RateFactor returns the factor on learning rates that was set last, 1 if none was; a job that began from a checkpoint
@@ -87,6 +87,6 @@ func (f *Fleet) RateFactor(ctx context.Context) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	factor, err := j.backend.RateFactor(ctx)
+	factor, err := j.Backend.RateFactor(ctx)
 	return factor, named("RateFactor", err)
 }

@@ -2,17 +2,10 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
-	"sync"
-	"time"
 
-	"github.com/gofleet/gofleet/internal/awake"
-	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/mode"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // Progress is how far a job is according to its program, for a job that resumes.
@@ -53,11 +46,9 @@ func (f *Fleet) SetProgress(p Progress) error {
 	case p.Epoch < 0 || p.Epoch > maxEpoch:
 		return fmt.Errorf("fleet: SetProgress: Epoch is %d; epochs count from 0 to %d", p.Epoch, maxEpoch)
 	}
-	if err := j.backend.Begin(j.told(p)); err != nil {
+	if err := j.Begin(p.Epoch, p.User); err != nil {
 		return named("SetProgress", err)
 	}
-	f.statistics.announced()
-	f.saving.say(p)
 	return nil
 }
 
@@ -69,7 +60,10 @@ func (f *Fleet) Progress() Progress {
 	f.mu.Lock()
 	j := f.job
 	f.mu.Unlock()
-	p := f.saving.progress(j)
+	if j == nil {
+		return Progress{}
+	}
+	p := j.Progress()
 	return Progress{Epoch: p.Epoch, User: p.User}
 }
 
@@ -88,25 +82,10 @@ func (f *Fleet) FirstEpoch() int {
 	if err != nil {
 		return 0
 	}
-	if late, is := j.backend.(interface{ CatchUp() int }); is {
+	if late, is := j.Backend.(interface{ CatchUp() int }); is {
 		late.CatchUp()
 	}
-	return j.backend.Progress().Epoch
-}
-
-// told is what a program says of the job, as the backend keeps it.
-func (j *job) told(p Progress) checkpoint.Progress {
-	return checkpoint.Progress{Epoch: p.Epoch, User: p.User, Meetings: j.statistics.meetings()}
-}
-
-// goOn begins at the positions from which the job goes on, in the program's first epoch.
-func (j *job) goOn(epoch int) {
-	reading := j.backend.Reading()
-	reading.Begin(epoch)
-	reading.Unlike(func(saved, now int) {
-		j.log.Warn("the current epoch begins anew: the checkpoint is of another number of training threads",
-			"worker", j.id.Index, "threads then", saved, "threads now", now)
-	})
+	return j.Backend.Progress().Epoch
 }
 
 // Checkpoint saves a checkpoint of [strategy.Recovery] immediately, in addition to the automatic ones, and returns when
@@ -118,312 +97,13 @@ func (f *Fleet) Checkpoint(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if j.strategy.Recovery.Dir == "" {
+	if j.Strategy.Recovery.Dir == "" {
 		return fmt.Errorf("fleet: Checkpoint: no directory for it: set Strategy.Recovery.Dir: %w", ErrOrder)
 	}
-	if err = f.saving.joined(j); err == nil {
-		err = j.backend.Checkpoint(ctx, func() checkpoint.Progress { return f.saving.progress(j) }, f.merged.frozen)
-	}
-	return f.saved("Checkpoint", err)
+	return f.saved("Checkpoint", j.Checkpoint(ctx))
 }
 
 // ErrTaken reports that another running job saves into the same directory. Two such jobs would replace each other's
 // checkpoints, and each would resume from the other's. The error that wraps it names the other job's process, host and
 // time.
 var ErrTaken = checkpoint.ErrTaken
-
-// saving is a role's progress, with the outcome of its last save.
-type saving struct {
-	mu      sync.Mutex
-	said    *Progress // the argument of SetProgress
-	saver   *saver    // saves checkpoints automatically, between InitWorker and StopWorker
-	ended   bool      // it has saved its last checkpoint
-	trained bool      // a training step has begun
-	unsaved error     // why the training of a role that was asked to end is lost
-}
-
-// say stores the argument of SetProgress.
-func (s *saving) say(p Progress) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.said = &p
-}
-
-// progress is the progress for a checkpoint; before Minimize there is none.
-func (s *saving) progress(j *job) (p checkpoint.Progress) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.said != nil:
-		p = j.told(*s.said)
-	case j != nil && j.backend != nil:
-		p = j.backend.Progress()
-		p.Meetings = j.statistics.meetings()
-	}
-	return p
-}
-
-// start starts a saver in a job with a Recovery; without one it notes that nothing is saved.
-func (s *saving) start(told context.Context, j *job) {
-	ctx, stop := context.WithCancel(context.Background())
-	n := &saver{of: s, j: j, every: j.strategy.Recovery.Every.Std(), told: told}
-	deaf := context.AfterFunc(told, func() { n.hurry(true) })
-	n.stop = func() { deaf(); stop() }
-	if n.saves() {
-		n.ended.Go(func() { n.run(ctx) })
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.saver = n
-}
-
-// end ends what start began, and returns the saver; nil if there is none.
-func (s *saving) end() *saver {
-	s.mu.Lock()
-	n := s.saver
-	s.saver, s.ended = nil, s.ended || n != nil
-	s.mu.Unlock()
-	if n != nil {
-		n.stop()
-		n.ended.Wait()
-	}
-	return n
-}
-
-// joined refuses a process alone with a directory for checkpoints that has not called InitWorker, which resumes from
-// them: it would begin anew, and replace them. In other jobs servers, or the other workers, refuse such a process.
-func (s *saving) joined(j *job) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.saver == nil && !s.ended && j.id.Local() && j.strategy.Recovery.Dir != "" {
-		return backend.ErrNotJoined
-	}
-	return nil
-}
-
-// trains notes a training step. It refuses one of such a process after its last checkpoint: no checkpoint would contain
-// the step.
-func (s *saving) trains(j *job) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.saver == nil && s.ended && j.id.Local() && j.strategy.Recovery.Dir != "" {
-		return errLeft
-	}
-	s.trained = true
-	return nil
-}
-
-var errLeft = fmt.Errorf("StopWorker, or Close, was called, which saved the last checkpoint: train before it: %w",
-	ErrOrder)
-
-// goesOn calls the saver's goesOn, if there is one.
-func (s *saving) goesOn() {
-	s.mu.Lock()
-	n := s.saver
-	s.mu.Unlock()
-	if n != nil {
-		n.goesOn()
-	}
-}
-
-// stands is the state of a worker for probes: whether it has joined, and what it waits for.
-func (s *saving) stands() (began bool, waits string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.saver != nil && !s.saver.leaves():
-		return true, ""
-	case s.saver != nil || s.ended:
-		return true, "the worker is about to end"
-	}
-	return false, "the worker has not joined"
-}
-
-// lose notes why the training is not saved.
-func (s *saving) lose(why error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.unsaved = why; !errors.Is(why, ErrUnsaved) {
-		s.unsaved = fmt.Errorf("%w: %w", ErrUnsaved, why)
-	}
-}
-
-// lost is why the training is not saved; nil if nothing is lost.
-func (s *saving) lost() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.unsaved
-}
-
-// saver saves checkpoints while a worker trains, whenever it is this worker's turn.
-type saver struct {
-	of    *saving
-	j     *job
-	every time.Duration
-	told  context.Context // InitWorker's context, whose end is the program's
-	stop  func()
-	ended sync.WaitGroup
-
-	mu       sync.Mutex
-	outlives bool // the program goes on although told has ended
-}
-
-// retryAfter is the time until a failed checkpoint is tried again, unless the next is due earlier.
-const retryAfter = 10 * time.Second
-
-// saves reports whether the job has a directory for checkpoints.
-func (s *saver) saves() bool { return s.j.strategy.Recovery.Dir != "" }
-
-// run saves periodically until ctx ends, and at once when a server asks.
-func (s *saver) run(ctx context.Context) {
-	wait := s.every
-	for {
-		mine, err := s.next(ctx, wait)
-		if err != nil {
-			return
-		}
-		if wait = s.every; !mine {
-			mine, err = s.j.backend.Saves(ctx, false)
-		}
-		if mine && err == nil {
-			err = s.save(ctx)
-		}
-		if err != nil && ctx.Err() == nil {
-			wait = min(retryAfter, s.every)
-			s.retry(wait, "saving a checkpoint failed, it is tried again", err)
-		}
-	}
-}
-
-// next waits until it is time to save, or a server asks.
-func (s *saver) next(ctx context.Context, d time.Duration) (asked bool, err error) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return false, nil
-	case <-s.j.backend.Asked():
-		return true, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	}
-}
-
-// rescueTime is the time limit of the last checkpoint of a worker that is asked to end.
-const rescueTime = time.Minute
-
-// rescue saves the training when the program was asked to end in the middle of it, so that the next start goes on from
-// there.
-func (s *saver) rescue() {
-	journalled := s.j.strategy.Recovery.Journal != "" && !mode.Of(s.j.strategy.Mode).Lockstep
-	if s.told.Err() == nil {
-		return
-	}
-	s.hurry(true)
-	s.of.mu.Lock()
-	trained := s.of.trained
-	s.of.mu.Unlock()
-	if !s.saves() {
-		if !journalled && trained {
-			s.of.lose(errors.New("the job has no directory for checkpoints"))
-		}
-		return
-	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.told), rescueTime)
-	defer cancel()
-	mine, err := s.j.backend.Saves(ctx, false)
-	asks, is := s.j.backend.(backend.Hurried)
-	late := err == nil && is && asks.Late()
-	if err == nil && !late {
-		err = s.save(ctx)
-	}
-	switch {
-	case late:
-		s.j.log.Info("this worker ends without a checkpoint: it was started again alone, and others, which know more "+
-			"of the job, save", "worker", s.j.id.Index)
-	case err != nil && journalled:
-		s.j.log.Info("this worker ends without a checkpoint: servers' journals have what they had answered, and a "+
-			"server that is away is expected back", "worker", s.j.id.Index, "error", err)
-	case err != nil:
-		s.j.log.Warn("no checkpoint was saved before this worker ends", "worker", s.j.id.Index, "error", err)
-		if trained {
-			s.of.lose(err)
-		}
-	case mine:
-		s.j.log.Info("a checkpoint was saved; the same command goes on from it", "dir", s.j.strategy.Recovery.Dir,
-			"worker", s.j.id.Index)
-	}
-}
-
-// hurry notes whether this process is about to end: servers may have been asked to end too, and are then not started
-// again.
-func (s *saver) hurry(ends bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if waits, is := s.j.backend.(backend.Hurried); is {
-		waits.Hurry(ends && !s.outlives)
-	}
-}
-
-// goesOn withdraws that this process is about to end, after a step whose context lives.
-func (s *saver) goesOn() {
-	if s.told.Err() == nil {
-		return
-	}
-	s.mu.Lock()
-	before := s.outlives
-	s.outlives = true
-	s.mu.Unlock()
-	if s.hurry(false); !before {
-		s.j.log.Warn("the context of InitWorker has ended and this worker trains on: give InitWorker the program's "+
-			"own, which ends when the program is asked to end", "worker", s.j.id.Index)
-	}
-}
-
-// leaves reports whether this process is about to end, as far as it knows.
-func (s *saver) leaves() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.told.Err() != nil && !s.outlives
-}
-
-// last saves this worker's last checkpoint, if it is the one to do so. It retries until ctx, the job or the strategy's
-// WaitTimeout ends.
-func (s *saver) last(ctx context.Context) error {
-	if !s.saves() {
-		return nil
-	}
-	begin, limit, wait := time.Now(), s.j.strategy.WaitTimeout.Std(), min(retryAfter, s.every)
-	mine, err := s.j.backend.Saves(ctx, true)
-	if err == nil && !mine {
-		return nil
-	}
-	for err == nil {
-		failed := s.save(ctx)
-		if failed == nil {
-			return nil
-		}
-		if waited := time.Since(begin); waited >= limit {
-			err = fmt.Errorf("every attempt has failed for %v (WaitTimeout is %v)", strategy.Duration(waited),
-				strategy.Duration(limit))
-		} else if _, err = s.j.backend.Saves(ctx, false); err == nil { // other workers save
-			s.retry(wait, "saving the last checkpoint failed, it is tried again before this worker ends", failed,
-				"gives up in", strategy.Duration((limit - waited).Round(time.Second)))
-			err, wait = awake.Rest(ctx, wait), min(2*wait, time.Minute)
-		}
-		if err != nil {
-			err = errors.Join(failed, err)
-		}
-	}
-	return fmt.Errorf("the last checkpoint was not saved: %w", err)
-}
-
-// save saves a checkpoint with the program's progress.
-func (s *saver) save(ctx context.Context) error {
-	return s.j.backend.Checkpoint(ctx, func() checkpoint.Progress { return s.of.progress(s.j) }, s.j.merged.frozen)
-}
-
-// retry logs a failure with its details, and the pause until the next attempt.
-func (s *saver) retry(wait time.Duration, what string, err error, more ...any) {
-	s.j.log.Warn(what, append([]any{"worker", s.j.id.Index, "in", strategy.Duration(wait), "error", err}, more...)...)
-}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/job"
 )
 
 // RestoreOptions select what Restore reads from a directory. The zero value reads everything.
@@ -46,7 +46,10 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	if dir == "" {
 		return nil
 	}
-	if err := errors.Join(files.Check(dir), files.Ended(ctx)); err != nil {
+	if _, err = checkpoint.Place(dir); err == nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
 		return named("Restore", err)
 	}
 	if from := f.begins.restored(); from != "" {
@@ -55,7 +58,7 @@ func (f *Fleet) Restore(ctx context.Context, dir string, o RestoreOptions) error
 	if f.IsServer() {
 		err = f.hosted.build(ctx, j, "Restore", dir, what)
 	} else {
-		err = named("Restore", j.backend.Restore(ctx, dir, what))
+		err = named("Restore", j.Backend.Restore(ctx, dir, what))
 	}
 	if err == nil {
 		from := checkpoint.From(dir, what)
@@ -80,11 +83,11 @@ func (o *origin) restored() string {
 
 // check refuses a Strategy.Recovery that would not go on from the checkpoint in its directory, in jobs without a server
 // that checks it.
-func (o *origin) check(j *job) error {
-	if o.restored() != "" || o.loaded.Load() || len(j.id.Servers) > 0 {
+func (o *origin) check(j *job.Job) error {
+	if o.restored() != "" || o.loaded.Load() || len(j.ID.Servers) > 0 {
 		return nil
 	}
-	return checkpoint.Misplaced(j.strategy.Recovery.Dir)
+	return checkpoint.Misplaced(j.Strategy.Recovery.Dir)
 }
 
 // LoadModel replaces the weights, state and counts of a running job by what [Fleet.Restore] reads from dir; with
@@ -109,17 +112,17 @@ func (o *origin) check(j *job) error {
 // Loading all params of a checkpoint also restores its number of updates and its factor on learning rates, as Restore
 // does. Loading some params, or a saved model, keeps the job's counts: the loaded rows count as updated now.
 func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) error {
-	b, err := f.between(ctx, "LoadModel")
+	j, err := f.between(ctx, "LoadModel")
 	if err != nil {
 		return err
 	}
-	if dir, err = place(dir); err == nil {
-		err = b.Load(ctx, dir, checkpoint.Selection{Params: params})
+	if dir, err = checkpoint.Place(dir); err == nil {
+		err = j.Backend.Load(ctx, dir, checkpoint.Selection{Params: params})
 	}
 	if err == nil {
 		f.begins.loaded.Store(true)
 		if f.ServerNum() > 0 { // ranks load the same before they join
-			f.statistics.loaded()
+			j.Loaded()
 		}
 	}
 	if errors.Is(err, backend.ErrNotJoined) {
@@ -127,16 +130,4 @@ func (f *Fleet) LoadModel(ctx context.Context, dir string, params ...string) err
 			"Restore with %s on every role, or give it to InitServer: %w", dir, ErrRole)
 	}
 	return named("LoadModel", err)
-}
-
-// place is the full name of a directory of this machine or in a mounted store: servers have working directories of
-// their own.
-func place(dir string) (string, error) {
-	if dir == "" {
-		return "", fmt.Errorf("the directory's name is empty: %w", checkpoint.ErrNone)
-	}
-	if err := files.Check(dir); err != nil {
-		return "", err
-	}
-	return files.Abs(dir)
 }

@@ -25,7 +25,7 @@ func (f *Fleet) Rows(ctx context.Context, name string) iter.Seq2[weights.Row, er
 	return func(yield func(weights.Row, error) bool) {
 		j, err := f.worker(ctx, "Rows")
 		if err == nil {
-			err = named("Rows", j.backend.Rows(ctx, name, func(ids []uint64, w []float32) error {
+			err = named("Rows", j.Backend.Rows(ctx, name, func(ids []uint64, w []float32) error {
 				for i, id := range ids {
 					dim := len(w) / len(ids)
 					if !yield(weights.Row{ID: id, W: w[i*dim:][:dim]}, nil) {

@@ -3,7 +3,9 @@ package fleet
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/inference"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -30,8 +32,8 @@ func (f *Fleet) SavePersistables(ctx context.Context, dir string, params ...stri
 	if err != nil {
 		return err
 	}
-	if dir, err = place(dir); err == nil {
-		err = j.backend.Save(ctx, dir, params...)
+	if dir, err = checkpoint.Place(dir); err == nil {
+		err = j.Backend.Save(ctx, dir, params...)
 	}
 	return f.saved("SavePersistables", err)
 }
@@ -61,9 +63,17 @@ func (f *Fleet) SaveInferenceModel(ctx context.Context, dir string, m optimizer.
 	if m == nil {
 		err = errors.New("the model is nil: give it nn.Inference(outputs...)")
 	}
-	at, wrong := place(dir)
+	at, wrong := checkpoint.Place(dir)
 	if err = errors.Join(err, wrong); err == nil {
-		err = inference.Save(ctx, at, m, j.backend)
+		err = inference.Save(ctx, at, m, j.Backend)
 	}
 	return f.saved("SaveInferenceModel", err)
+}
+
+// saved names the error of a call that saves, and keeps it as a warning, since the program may go on.
+func (f *Fleet) saved(call string, err error) error {
+	if err = named(call, err); err != nil {
+		f.seen.Warnings.Add("", err.Error(), false, time.Now())
+	}
+	return err
 }

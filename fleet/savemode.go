@@ -11,9 +11,8 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/checkpoint"
-	"github.com/gofleet/gofleet/internal/files"
 	"github.com/gofleet/gofleet/internal/inference"
-	"github.com/gofleet/gofleet/internal/modelfiles"
+	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/optimizer"
@@ -128,53 +127,38 @@ func (f *Fleet) SaveModel(ctx context.Context, dir string, o SaveOptions) (saved
 	const call = "SaveModel"
 	j, err := f.worker(ctx, call)
 	if err == nil {
-		at, wrong := place(dir)
-		dir, err = at, named(call, errors.Join(o.check(j), wrong, files.Check(o.Published)))
+		at, wrong := checkpoint.Place(dir)
+		dir, err = at, named(call, errors.Join(o.check(j), wrong))
 	}
 	if err != nil {
 		return saved, err
 	}
 	as := o.as(dir)
-	saved, err = o.save(ctx, dir, j.backend, as)
-	if err == nil && as.Before {
-		saved, err = o.renew(ctx, dir, j.backend, as, saved)
+	if o.Mode == SaveBatch {
+		err = o.batch(ctx, dir, j.Backend, as)
+	} else {
+		var s inference.Saved
+		s, err = inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), o.Rows, as, j.Backend)
+		saved = stats.Saved(s)
 	}
 	if err == nil && saved.Bytes > 0 && !as.Before {
-		o.tell(f.log, dir, saved)
+		o.tell(f.seen.Log, dir, saved)
 	}
 	return saved, named(call, err)
 }
 
-// save saves what was not saved before under the name of as.
-func (o SaveOptions) save(ctx context.Context, dir string, b backend.Trainer, as *progress.Deed) (stats.Saved, error) {
-	if o.Mode == SaveBatch {
-		shrink, _ := o.Shrink.of()
-		return stats.Saved{}, b.SaveBatch(ctx, dir, shrink, as)
+// batch saves a checkpoint and ends the period of as once. If it has ended, it saves a checkpoint alone in place of one
+// that is not whole any more.
+func (o SaveOptions) batch(ctx context.Context, dir string, b backend.Trainer, as *progress.Deed) error {
+	shrink, _ := o.Shrink.of()
+	err := b.SaveBatch(ctx, dir, shrink, as)
+	if err != nil || !as.Before {
+		return err
 	}
-	s, err := inference.SaveServing(ctx, dir, o.Published, o.Model, o.serving(), o.Rows, as, b)
-	return stats.Saved(s), err
-}
-
-// renew saves again what was saved under the name of as, if its directory is not whole any more; before is what was
-// returned then. A batch is saved again without ending another period.
-func (o SaveOptions) renew(ctx context.Context, dir string, b backend.Trainer, as *progress.Deed,
-	before stats.Saved) (stats.Saved, error) {
-	var lost error
-	if o.Mode == SaveBatch {
-		_, lost = checkpoint.Verify(ctx, dir)
-	} else {
-		lost = modelfiles.Whole(ctx, dir)
+	if _, lost := checkpoint.Verify(ctx, dir); lost == nil || ctx.Err() != nil {
+		return context.Cause(ctx)
 	}
-	switch {
-	case lost == nil || ctx.Err() != nil:
-		return before, context.Cause(ctx)
-	case o.Mode == SaveBatch:
-		return before, b.Save(ctx, dir)
-	case o.Mode == SaveDelta:
-		return before, fmt.Errorf("%w: %s was saved, and %s is not whole any more (%w)", ErrNoBase, as.Name, dir, lost)
-	}
-	as.Again, as.Before, as.Said = true, false, nil
-	return o.save(ctx, dir, b, as)
+	return b.Save(ctx, dir)
 }
 
 // tell logs what was saved; as a warning if thresholds exclude every row of a base.
@@ -205,7 +189,7 @@ func (o SaveOptions) serving() table.Serving {
 }
 
 // check refuses options that are invalid, or would have no effect.
-func (o SaveOptions) check(j *job) error {
+func (o SaveOptions) check(j *job.Job) error {
 	serves := o.Mode == SaveBase || o.Mode == SaveDelta
 	switch {
 	case o.Mode == 0:
@@ -234,7 +218,7 @@ func (o SaveOptions) check(j *job) error {
 	case math.IsNaN(o.BaseThreshold) || math.IsNaN(o.DeltaThreshold):
 		return fmt.Errorf("BaseThreshold is %v, DeltaThreshold %v: they are scores", o.BaseThreshold, o.DeltaThreshold)
 	case o.BaseThreshold == 0 && o.DeltaThreshold == 0 && o.DeltaKeepDays == 0:
-	case !slices.ContainsFunc(j.layout.Params, func(p *optimizer.Param) bool {
+	case !slices.ContainsFunc(j.Layout.Params, func(p *optimizer.Param) bool {
 		return p.Embedding &&
 			p.Entry.Counts()
 	}):
@@ -243,7 +227,7 @@ func (o SaveOptions) check(j *job) error {
 	}
 	if o.Mode == SaveBatch {
 		shrink, _ := o.Shrink.of()
-		return shrink.Check(j.layout.Params)
+		return shrink.Check(j.Layout.Params)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/checkpoint"
+	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/observe"
 	"github.com/gofleet/gofleet/internal/server"
 )
@@ -46,14 +47,14 @@ type hosting struct {
 }
 
 // build makes new tables. It replaces earlier ones unless they are being served.
-func (h *hosting) build(ctx context.Context, j *job, call, dir string, what checkpoint.Selection) error {
+func (h *hosting) build(ctx context.Context, j *job.Job, call, dir string, what checkpoint.Selection) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("fleet: %s: %w", call, context.Cause(ctx))
 	}
 	h.release()
-	s, err := server.New(j.server)
+	s, err := server.New(j.Server)
 	if err == nil {
-		s, err = j.fill(ctx, s, dir, what)
+		s, err = fill(ctx, j, s, dir, what)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: %s: %w", call, err)
@@ -99,19 +100,19 @@ func (h *hosting) now() (s *server.Server, serving bool) {
 
 // fill fills a server's tables: from its journal if there is one, else with what the job begins with. It returns the
 // server, which is a new one if the journal could not be restored.
-func (j *job) fill(ctx context.Context, s *server.Server, dir string,
+func fill(ctx context.Context, j *job.Job, s *server.Server, dir string,
 	what checkpoint.Selection) (*server.Server, error) {
 	returned, err := s.Return(ctx)
 	if errors.Is(err, server.ErrNoReturn) {
-		j.log.Warn("begins anew: if the job goes on, it goes back to its last checkpoint", "error", err)
-		if s, err = server.New(j.server); err == nil {
+		j.Log.Warn("begins anew: if the job goes on, it goes back to its last checkpoint", "error", err)
+		if s, err = server.New(j.Server); err == nil {
 			returned, err = s.Return(ctx)
 		}
 	}
 	if returned || err != nil {
 		return s, err
 	}
-	return s, begin(ctx, s, j.strategy.Recovery.Dir, dir, what)
+	return s, begin(ctx, s, j.Strategy.Recovery.Dir, dir, what)
 }
 
 // begin fills a server's tables with what the job begins with: the newest checkpoint of a series, else dir.
@@ -141,21 +142,22 @@ func begin(ctx context.Context, s *server.Server, series, dir string, what check
 // serves on, for a minute at most, until the lowest live worker has saved a checkpoint and the workers that were asked
 // to end too have ended. It then logs its [Stats].
 func (f *Fleet) RunServer(ctx context.Context) error {
-	if _, err := f.serverCall("RunServer"); err != nil {
+	j, err := f.serverCall("RunServer")
+	if err != nil {
 		return err
 	}
 	s, err := f.hosted.serve()
 	if err != nil {
 		return err
 	}
-	defer f.probes.hide()
-	defer watchMemory(func() []stats.Table { return f.Stats().Tables }, f.log)()
+	defer f.seen.Hide()
+	defer watchMemory(func() []stats.Table { return f.Stats().Tables }, f.seen.Log)()
 	err = s.Run(ctx)
 	if !errors.Is(err, server.ErrListen) {
-		f.log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
+		f.seen.Log.Info("server has ended", "server", f.id.Index, "stats", f.Stats())
 	}
 	if errors.Is(err, server.ErrUnsaved) {
-		f.saving.lose(server.ErrUnsaved)
+		j.Lose(server.ErrUnsaved)
 	}
 	if err != nil {
 		return fmt.Errorf("fleet: RunServer: %w", err)
@@ -192,9 +194,16 @@ var ErrUnsaved = server.ErrUnsaved
 // RunServer, and its training is lost; nil if nothing is lost. It is known once RunServer or Close has returned. A
 // program that ends by a signal can report it by its exit status: after SIGTERM 143 if nothing is lost, else 1. In a
 // collective job with a strategy.Recovery only worker 0 reports a loss; other workers return nil.
-func (f *Fleet) Unsaved() error { return f.saving.lost() }
+func (f *Fleet) Unsaved() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.job == nil {
+		return nil
+	}
+	return f.job.Lost()
+}
 
-func (f *Fleet) serverCall(call string) (*job, error) {
+func (f *Fleet) serverCall(call string) (*job.Job, error) {
 	if !f.IsServer() {
 		return nil, fmt.Errorf("fleet: %s: this is %v, in a job of %d servers; its calls are InitWorker and "+
 			"StopWorker: %w", call, f, f.ServerNum(), ErrRole)

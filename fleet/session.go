@@ -42,13 +42,13 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 		if ctx.Err() == nil {
 			s.goesOn()
 		}
-		if s.err = s.may(st); s.err != nil {
-			return s.err
-		}
-		if s.leave == nil && !st.Eval {
-			s.leave = s.reading.Enter(st.Thread, st.Threads)
-		}
 		if !st.Eval {
+			if s.err = named("training", s.trains()); s.err != nil {
+				return s.err
+			}
+			if s.leave == nil {
+				s.leave = s.reading.Enter(st.Thread, st.Threads)
+			}
 			s.spend(ctx, &s.meter.input, "pull")
 		}
 		s.err = s.inner.Begin(ctx, st)
@@ -58,14 +58,6 @@ func (s *ordered) Begin(ctx context.Context, st *optimizer.Step) error {
 		}
 	}
 	return s.err
-}
-
-// may returns why a step is refused.
-func (s *ordered) may(st *optimizer.Step) error {
-	if st.Eval {
-		return nil
-	}
-	return named("training", s.trains())
 }
 
 // End implements [optimizer.Session].

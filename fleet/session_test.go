@@ -3,14 +3,11 @@ package fleet
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/gofleet/gofleet/internal/accumulate"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 )
 
 // calls is a session that counts what comes through.
@@ -83,34 +80,5 @@ func TestAFailedSessionIsOver(t *testing.T) {
 	}
 	if err := s.Close(t.Context()); err != broken || inner.n != 2 {
 		t.Errorf("Close: %v after %d calls", err, inner.n)
-	}
-}
-
-// TestFrozenValuesOutliveAnError: a worker is asked to end between two steps whose gradients are merged. Its last checkpoint has the averages
-// of the last update, as long as it opens no other session.
-func TestFrozenValuesOutliveAnError(t *testing.T) {
-	t.Parallel()
-	ctx, inner, m := t.Context(), new(calls), new(merging)
-	frozen := &optimizer.Param{Name: "f", Shape: []int{1}, W: []float32{1}, Frozen: true}
-	open := func() *accumulate.Session {
-		s := accumulate.New(inner, []*optimizer.Param{frozen}, strategy.GradientMerge{KSteps: 3})
-		m.add(s)
-		return s
-	}
-	s := open()
-	if err := errors.Join(s.Begin(ctx, new(optimizer.Step)), s.End(ctx, &optimizer.Step{Samples: 1})); err != nil {
-		t.Fatal(err)
-	}
-	frozen.W[0] = 2 // as an executor does, behind a step
-	inner.fails = context.Canceled
-	if err := s.Begin(ctx, new(optimizer.Step)); err == nil || !s.Over() {
-		t.Fatal("the session goes on")
-	}
-	if got := m.frozen()["f"]; !slices.Equal(got, []float32{1}) {
-		t.Errorf("a checkpoint has %v, want 1", got)
-	}
-	open()
-	if got := m.frozen(); got != nil {
-		t.Errorf("with another session a checkpoint has %v, want the present values", got)
 	}
 }

@@ -56,15 +56,15 @@ func (f *Fleet) Shrink(ctx context.Context, o ShrinkOptions) (map[string]stats.S
 		return nil, err
 	}
 	shrink, as := o.of()
-	if err := shrink.Check(j.layout.Params); err != nil {
+	if err := shrink.Check(j.Layout.Params); err != nil {
 		return nil, named("Shrink", err)
 	}
-	freed, err := j.backend.Shrink(ctx, shrink, as)
+	freed, err := j.Backend.Shrink(ctx, shrink, as)
 	if err != nil {
 		return nil, named("Shrink", err)
 	}
 	all := map[string]stats.Shrunk{}
-	for i, e := range j.layout.Embeddings {
+	for i, e := range j.Layout.Embeddings {
 		all[e.Name] = stats.Shrunk(freed[i])
 	}
 	return all, nil

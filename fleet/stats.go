@@ -8,6 +8,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/stats"
 	"github.com/gofleet/gofleet/internal/backend"
 	"github.com/gofleet/gofleet/internal/count"
+	"github.com/gofleet/gofleet/internal/job"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/transport"
 )
@@ -25,7 +26,7 @@ func (f *Fleet) Stats() stats.Process {
 	if j == nil {
 		return s
 	}
-	s.Counts = j.counts()
+	s.Counts = counts(j)
 	at := f.Position()
 	s.Work.Epoch, s.Work.EpochExamples = at.Epoch, at.Samples
 	if server != nil {
@@ -39,10 +40,10 @@ func (f *Fleet) Stats() stats.Process {
 		}
 		s.Requests = requests(server.Meter().Took())
 	}
-	if h, ok := j.backend.(backend.Holder); ok {
+	if h, ok := j.Backend.(backend.Holder); ok {
 		s.Tables = tablesOf(h.Store())
 	}
-	if m, ok := j.backend.(backend.Metered); ok {
+	if m, ok := j.Backend.(backend.Metered); ok {
 		traffic := m.Traffic()
 		s.Requests, s.Work.Open = requests(traffic.Took), traffic.Open
 		s.Work.Staleness = stats.Histogram(traffic.Stale)
@@ -51,19 +52,19 @@ func (f *Fleet) Stats() stats.Process {
 				Waited: l.Waited})
 		}
 	}
-	if w, ok := j.backend.(backend.Waiting); ok {
+	if w, ok := j.Backend.(backend.Waiting); ok {
 		for _, is := range w.Waits() {
 			s.Server.Waits = append(s.Server.Waits, stats.Wait(is))
 			s.Server.Waiting, s.Server.Waited = 1, time.Since(is.Since)
 		}
 	}
-	if k, ok := j.backend.(backend.Keeper); ok {
+	if k, ok := j.Backend.(backend.Keeper); ok {
 		if is := k.Kept(); is.Checkpoints > 0 {
 			s.Server.Checkpoints, s.Server.CheckpointTook = is.Checkpoints, is.Took
 			s.Server.CheckpointAge = time.Since(is.At)
 		}
 	}
-	if m, ok := j.transport.(transport.Metered); ok {
+	if m, ok := j.Transport.(transport.Metered); ok {
 		s.Transport = m.Stats()
 	}
 	return s
@@ -95,9 +96,9 @@ func tablesOf(store *table.Store) []stats.Table {
 }
 
 // counts counts the outcomes of this worker's gradients so far; zero on a server.
-func (j *job) counts() stats.Counts {
-	if j.backend == nil {
+func counts(j *job.Job) stats.Counts {
+	if j.Backend == nil {
 		return stats.Counts{}
 	}
-	return stats.Counts(j.backend.Counts())
+	return stats.Counts(j.Backend.Counts())
 }

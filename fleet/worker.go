@@ -24,17 +24,12 @@ func (f *Fleet) InitWorker(ctx context.Context) error {
 	if err := f.begins.check(j); err != nil {
 		return named("InitWorker", err)
 	}
-	if err := j.backend.Join(ctx); err != nil {
+	if err := j.Join(ctx); err != nil {
 		return named("InitWorker", err)
 	}
-	if m, is := j.transport.(transport.Metered); is { // servers that were not up yet count as no failures
+	if m, is := j.Transport.(transport.Metered); is { // servers that were not up yet count as no failures
 		f.early = m.Stats().Failed.Unreachable
 	}
-	if err := f.statistics.resume(j.backend); err != nil {
-		return named("InitWorker", err)
-	}
-	j.goOn(j.backend.Progress().Epoch)
-	f.saving.start(ctx, j)
 	return nil
 }
 
@@ -55,17 +50,11 @@ func (f *Fleet) StopWorker(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.merged.flush(ctx); err != nil {
+	if err := j.Flush(ctx); err != nil {
 		return named("StopWorker", err)
 	}
-	var unsaved error
-	if s := f.saving.end(); s != nil {
-		if unsaved = s.last(ctx); unsaved != nil {
-			s.rescue()
-		}
-	}
-	err = errors.Join(unsaved, j.backend.Leave(ctx))
-	f.probes.hide()
+	err = j.Leave(ctx)
+	f.seen.Hide()
 	if !errors.Is(err, backend.ErrNotJoined) {
 		f.tellStats()
 	}
@@ -77,7 +66,7 @@ func (f *Fleet) tellStats() {
 	f.told.Do(func() {
 		s := f.Stats()
 		s.Transport.Failed.Unreachable -= f.early
-		f.log.Debug("worker has stopped", "worker", f.id.Index, "stats", s)
+		f.seen.Log.Debug("worker has stopped", "worker", f.id.Index, "stats", s)
 	})
 }
 
@@ -85,7 +74,7 @@ func (f *Fleet) tellStats() {
 // so that workers with more batches can go on. After it all workers have the same weights and batch norm statistics. If
 // ctx ends the wait, calling it again before another step or collective joins the same barrier.
 func (f *Fleet) BarrierWorker(ctx context.Context) error {
-	b, err := f.between(ctx, "BarrierWorker")
+	j, err := f.between(ctx, "BarrierWorker")
 	if err == nil {
 		err = f.enter("BarrierWorker")
 	}
@@ -93,10 +82,5 @@ func (f *Fleet) BarrierWorker(ctx context.Context) error {
 		return err
 	}
 	defer f.meets.Store(nil)
-	if f.statistics.apart {
-		_, err = f.statistics.gather(ctx, b, "BarrierWorker", nil)
-	} else {
-		err = b.Barrier(ctx)
-	}
-	return named("BarrierWorker", err)
+	return named("BarrierWorker", j.Barrier(ctx))
 }

@@ -154,7 +154,7 @@ func (found) of(t tally) float64              { return t.(*hits).share() }
 func (f found) forward(c *cell) {
 	t, of := c.tally.(*hits), shares[f.kindOf]
 	for i := range c.in[0].rows() {
-		said, is := c.told(i)
+		said, is := c.predicted(i)
 		if c.in[1].unlabelled(i) {
 			t.hit = math.NaN()
 		}
@@ -169,8 +169,9 @@ func (f found) forward(c *cell) {
 	c.value[0] = float32(t.share())
 }
 
-// told returns whether an example is predicted to be positive, and whether it is. For a NaN the prediction is wrong.
-func (c *cell) told(i int) (said, is bool) {
+// predicted returns whether an example is predicted to be positive, and whether it is. For a NaN the prediction is
+// wrong.
+func (c *cell) predicted(i int) (said, is bool) {
 	p, is := c.in[0].probability(i), c.in[1].positive(i)
 	return p >= 0.5 || p != p && !is, is
 }

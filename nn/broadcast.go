@@ -201,13 +201,10 @@ func (e expand) infer(in []*Node) ([]int, error) {
 	return shape, wantFloat(in)
 }
 
-func (expand) forward(c *cell) { c.spread(c.value, 0) }
-
-// spread writes an input to dst, repeated to the shape of the value.
-func (c *cell) spread(dst []float32, input int) {
+func (expand) forward(c *cell) {
 	c.stretches(func(r stretch) {
-		to, from := r.in(dst), r.of(input, c.in[input].value)
-		if !r.still[input] {
+		to, from := r.in(c.value), r.of(0, c.in[0].value)
+		if !r.still[0] {
 			copy(to, from)
 			return
 		}

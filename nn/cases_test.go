@@ -57,7 +57,7 @@ func lossAndSequenceCases(n, size int) []gradientCase {
 		{"hinge", []arg{x(n, size), hard}, two(Hinge), map2(func(x, y float64) float64 { return max(0, 1-(2*y-1)*x) })},
 		{"contrastive", []arg{x(n, size).between(0, 3), hard}, two(func(d, y *Node) *Node { return Contrastive(d, y, 1.5) }),
 			map2(func(d, y float64) float64 { return y*d*d + (1-y)*math.Pow(max(0, 1.5-d), 2) })},
-		{"huber", []arg{x(n, size), x(n, size)}, two(func(a, b *Node) *Node { return Huber(a, b, 0.7) }), map2(func(a, b float64) float64 {
+		{"huber", []arg{x(n, size), x(n, size)}, two(func(a, b *Node) *Node { return SmoothL1(a, b, 0.7) }), map2(func(a, b float64) float64 {
 			if d := math.Abs(a - b); d > 0.7 {
 				return 0.7 * (d - 0.35)
 			}

@@ -43,7 +43,7 @@
 //     [Detach]
 //   - losses, which [Mean] reduces to the number to minimise: [LogLoss], [BinaryCrossEntropy],
 //     [BinaryCrossEntropyWithLogits], [CrossEntropy], [SoftmaxWithCrossEntropy], [SquareError], [AbsoluteError],
-//     [SmoothL1], [Huber], [FocalLoss], [Hinge], [Contrastive], [BPR]; over a sample of very many classes [NCE] and
+//     [SmoothL1], [FocalLoss], [Hinge], [Contrastive], [BPR]; over a sample of very many classes [NCE] and
 //     [SampledSoftmax], with candidates from a [Sampler]; of two towers [InBatchSoftmax], with [Frequencies]; for the
 //     order of the rows of a group [RankNet] and [LambdaRank].
 //     [WeightedMean] weighs examples, by their labels with [ClassWeights]

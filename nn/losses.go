@@ -18,9 +18,6 @@ func AbsoluteError(pred, label *Node) *Node {
 	return apply("", difference{differences.of("absolute_error")}, pred, label)
 }
 
-// Huber is [SmoothL1] by its other name.
-func Huber(pred, label *Node, delta float32) *Node { return SmoothL1(pred, label, delta) }
-
 // SmoothL1 is ½d² for |d| below delta and delta·(|d|−½delta) above, element by element, d being pred−label (Huber,
 // 1964). The original's delta is 1.
 func SmoothL1(pred, label *Node, delta float32) *Node {

@@ -63,7 +63,7 @@ func addBucket(t *additive, c *cell, i int, w float64) {
 
 // addTwoClasses counts true positives, false positives and false negatives.
 func addTwoClasses(t *additive, c *cell, i int, w float64) {
-	switch said, is := c.told(i); {
+	switch said, is := c.predicted(i); {
 	case !t.binary(c, i):
 	case c.in[1].unlabelled(i):
 		t.s[0] = math.NaN()
@@ -150,7 +150,7 @@ func right(t *additive, c *cell, i int) (float64, bool) {
 	if c.in[1].unlabelled(i) {
 		return math.NaN(), true
 	}
-	return truth(toldRight(c.told(i))), t.binary(c, i)
+	return truth(toldRight(c.predicted(i))), t.binary(c, i)
 }
 
 // among reports whether the label is among the k highest scores.

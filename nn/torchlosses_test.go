@@ -13,7 +13,7 @@ var torchLosses = map[string]func(*goldenCase) *Node{
 	},
 	"hinge":       func(c *goldenCase) *Node { return Hinge(c.batched(0), c.ids(1)) },
 	"contrastive": func(c *goldenCase) *Node { return Contrastive(c.batched(0), c.ids(1), c.attr32("margin")) },
-	"huber":       func(c *goldenCase) *Node { return Huber(c.batched(0), c.batched(1), c.attr32("delta")) },
+	"huber":       func(c *goldenCase) *Node { return SmoothL1(c.batched(0), c.batched(1), c.attr32("delta")) },
 	"bpr":         both(BPR),
 	"cross_entropy_smoothed": func(c *goldenCase) *Node {
 		return SoftmaxWithCrossEntropyOf(c.batched(0), c.ids(1), CrossEntropyOptions{Smoothing: c.attr32("smoothing")})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,77 +25,90 @@ const newUsage = "Usage: fleetrun new DIR --data=FILE --label=FIELD [--test=FILE
 	"of the rows are to test on. --days is for rows that come by the day: it names a directory with a directory\n" +
 	"for each day, complete once a file _SUCCESS is in it; the program trains them one after another.\n"
 
-// runNew is "fleetrun new": it returns the exit code.
-func runNew(args []string, con *console) int {
+// runNew is "fleetrun new".
+func runNew(args []string, con *console) error {
+	o, err := parseNew(args)
+	if err != nil {
+		return err
+	}
+	p, err := o.write()
+	if err != nil {
+		return failed{err}
+	}
+	tellNew(con.out, o.dir, p)
+	said, err := vetted(context.Background(), o.dir)
+	if err != nil {
+		return failed{err}
+	}
+	fmt.Fprintf(con.out, "%s\n\nNext:\n\n%s", said, nextSteps(o.dir, o.days != ""))
+	return nil
+}
+
+// newArguments are the arguments of fleetrun new.
+type newArguments struct {
+	dir, data, test, days, label string
+	separators                   map[string]string // of lists, by field
+}
+
+func parseNew(args []string) (o newArguments, err error) {
 	f := flag.NewFlagSet("fleetrun new", flag.ContinueOnError)
-	data := f.String("data", "", "file of rows")
-	test := f.String("test", "", "file of rows to test on; without one a tenth of --data is")
-	days := f.String("days", "", "in place of --data, a directory with a directory of files for each day")
-	label := f.String("label", "", "field that the model predicts")
-	separators := map[string]string{}
+	f.StringVar(&o.data, "data", "", "file of rows")
+	f.StringVar(&o.test, "test", "", "file of rows to test on; without one a tenth of --data is")
+	f.StringVar(&o.days, "days", "", "in place of --data, a directory with a directory of files for each day")
+	f.StringVar(&o.label, "label", "", "field that the model predicts")
+	o.separators = map[string]string{}
 	f.Func("list", "what stands between a field's values: FIELD=SEPARATOR; FIELD= is one value", func(s string) error {
 		field, separator, is := strings.Cut(s, "=")
 		if !is {
 			return errors.New("want FIELD=SEPARATOR, such as 'tags=|', or FIELD= for a field of one value")
 		}
-		separators[field] = separator
+		o.separators[field] = separator
 		return nil
 	})
-	dir := ""
 	if len(args) > 0 && !strings.HasPrefix(args[0], "-") { // as in the usage, though flags may come first too
-		dir, args = args[0], args[1:]
+		o.dir, args = args[0], args[1:]
 	}
-	err := mistyped.Parse(f, args, nil)
-	if dir == "" && f.NArg() == 1 {
-		dir = f.Arg(0)
+	if err := mistyped.Parse(f, args, nil); err != nil {
+		return o, err
+	}
+	if o.dir == "" && f.NArg() == 1 {
+		o.dir = f.Arg(0)
 	} else if f.NArg() > 0 {
-		dir = ""
+		o.dir = ""
 	}
-	if errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(con.out, newUsage)
-		return 0
+	if o.days != "" && o.data+o.test != "" {
+		return o, errors.New("--days has all rows, those of each day tested before they are trained on: leave --data " +
+			"and --test out")
 	}
-	if err == nil && *days != "" && *data+*test != "" {
-		err = errors.New("--days has all rows, those of each day tested before they are trained on: leave --data and " +
-			"--test out")
-	}
-	if err == nil && (dir == "" || *data+*days == "" || *label == "") {
-		err = errors.New("name a directory, a file of rows and the field to foretell: fleetrun new late " +
+	if o.dir == "" || o.data+o.days == "" || o.label == "" {
+		return o, errors.New("name a directory, a file of rows and the field to foretell: fleetrun new late " +
 			"--data=flights.csv --label=late")
 	}
-	if err != nil {
-		con.fail(fmt.Errorf("new: %w", err))
-		return exitUsage
+	return o, nil
+}
+
+// write writes the program.
+func (o newArguments) write() (*starter.Program, error) {
+	if o.days != "" {
+		return starter.WriteDays(o.dir, o.days, o.label, o.separators)
 	}
-	var p *starter.Program
-	if *days != "" {
-		p, err = starter.WriteDays(dir, *days, *label, separators)
-	} else {
-		p, err = starter.Write(dir, *data, *test, *label, separators)
-	}
-	if err != nil {
-		con.fail(fmt.Errorf("new: %w", err))
-		return exitFailure
-	}
-	fmt.Fprintf(con.out, "%s has a program that predicts for %q %s, from fields of numbers (%d), categories (%d) "+
+	return starter.Write(o.dir, o.data, o.test, o.label, o.separators)
+}
+
+// tellNew says what the program in dir makes of the rows.
+func tellNew(to io.Writer, dir string, p *starter.Program) {
+	fmt.Fprintf(to, "%s has a program that predicts for %q %s, from fields of numbers (%d), categories (%d) "+
 		"and lists (%d), and crosses of two categories (%d), after reading %d rows.\n", dir, p.Label, p.Task,
 		p.Numbers, p.Categories, len(p.Lists), p.Crosses, p.Rows)
 	for _, is := range p.Lists {
-		fmt.Fprintf(con.out, "A list: %s.\n", is)
+		fmt.Fprintf(to, "A list: %s.\n", is)
 	}
 	if strings.Contains(strings.Join(p.Lists, ""), "parted by") {
-		fmt.Fprint(con.out, "If one is not a list, or has another separator: --list='FIELD=' or --list='FIELD=;'.\n")
+		fmt.Fprint(to, "If one is not a list, or has another separator: --list='FIELD=' or --list='FIELD=;'.\n")
 	}
 	for _, why := range p.Left {
-		fmt.Fprintf(con.out, "Left out: %s.\n", why)
+		fmt.Fprintf(to, "Left out: %s.\n", why)
 	}
-	said, err := vetted(context.Background(), dir)
-	if err != nil {
-		con.fail(fmt.Errorf("new: %w", err))
-		return exitFailure
-	}
-	fmt.Fprintf(con.out, "%s\n\nNext:\n\n%s", said, nextSteps(dir, *days != ""))
-	return 0
 }
 
 // buildFor is how long a program may take to be built: with all that it imports, the first time.

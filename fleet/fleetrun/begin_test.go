@@ -67,7 +67,7 @@ func TestNewByTheDay(t *testing.T) {
 		{[]string{"--days=" + dir + "/logs", "--label=y"}, 0, "train day after day"},
 	} {
 		var said strings.Builder
-		if code := runNew(append([]string{dir + "/p"}, c.args...), &console{out: &said, err: &said}); code != c.want || !strings.Contains(said.String(), c.said) {
+		if code := perform("new", append([]string{dir + "/p"}, c.args...), &console{out: &said, err: &said}); code != c.want || !strings.Contains(said.String(), c.said) {
 			t.Errorf("%v: %d, want %d and %q:\n%s", c.args, code, c.want, c.said, said.String())
 		}
 	}

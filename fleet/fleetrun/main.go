@@ -37,7 +37,7 @@ func (s status) Error() string { return fmt.Sprint("exit code ", int(s)) }
 
 // commands are all commands, by name.
 var commands = map[string]command{
-	"new":     {newUsage, func(args []string, con *console) error { return status(runNew(args, con)) }},
+	"new":     {newUsage, runNew},
 	"certs":   {certsUsage, runCerts},
 	"doctor":  {doctorUsage, runDoctor},
 	"verify":  {verifyUsage, runVerify},

@@ -57,46 +57,16 @@ func (r *Run) work(ctx context.Context) error {
 
 // prepare loads the rows and finds the place where the job goes on.
 func (r *Run) prepare(ctx context.Context) (err error) {
-	j := r.Job
-	r.hooks = append(r.hooks, j.Hooks...)
-	if r.stopping.idle = true; j.Patience > 0 || j.Epochs == 0 && !j.named("patience") && r.days == nil {
-		r.stopping = EarlyStopping{Patience: j.Patience, idle: j.Patience == 0}
-		r.hooks = append(r.hooks, r.stopping.hooks())
-	}
-	if j.TensorBoard != "" {
-		r.hooks = append(r.hooks, TensorBoard{Dir: j.TensorBoard}.Hooks())
-	}
-	if j.LogJSON != "" {
-		r.hooks = append(r.hooks, HistoryJSON(j.LogJSON))
-	}
-	if j.Out != "" {
-		r.hooks = append(r.hooks, j.told(), HistoryCSV(files.Join(j.Out, "history.csv")),
-			Curves(files.Join(j.Out, "curves.svg")), Calibration(files.Join(j.Out, "calibration.svg")))
-	}
-	if r.days != nil {
-		r.hooks = append(r.hooks, Hooks{EpochEnd: r.endDay})
-	} else if r.shares.train, r.tests.rows, err = j.Data(ctx); err != nil {
+	r.takeHooks()
+	own, err := r.load(ctx)
+	if err != nil {
 		return err
-	} else if r.shares.train == nil {
-		return errNoRows
-	}
-	if r.tests.rows != nil || r.days != nil {
-		r.tests.constant = newConstant(r.tests.nodes(), r.tests.names()[1:])
-	}
-	if c := r.tests.constant; c != nil {
-		c.daily = r.days != nil
-	}
-	own := stockOf(r.shares.train)
-	if r.days != nil {
-		own.Rows = -1
-	}
-	if r.shares.stock = own; j.Sharded {
-		r.shares.stock = stock{Rows: -1} // until all workers have sent their numbers
 	}
 	stopped, err := r.resume()
 	if err != nil {
 		return err
 	}
+	j := r.Job
 	r.exe, r.tests.exe = nn.NewExecutor(j.Loss.Graph()), nn.NewExecutor(j.Loss.Graph())
 	if j.Out != "" && r.Fleet.WorkerIndex() == 0 {
 		if err := r.takeOut(ctx); err != nil {
@@ -142,6 +112,55 @@ func (r *Run) prepare(ctx context.Context) (err error) {
 	}
 	r.course.member.Begun(j.Epochs, r.leases(), j.Sharded && r.days == nil)
 	return nil
+}
+
+// takeHooks takes the job's hooks, and those of its options behind them.
+func (r *Run) takeHooks() {
+	j := r.Job
+	r.hooks = append(r.hooks, j.Hooks...)
+	if r.stopping.idle = true; j.Patience > 0 || j.Epochs == 0 && !j.named("patience") && r.days == nil {
+		r.stopping = EarlyStopping{Patience: j.Patience, idle: j.Patience == 0}
+		r.hooks = append(r.hooks, r.stopping.hooks())
+	}
+	if j.TensorBoard != "" {
+		r.hooks = append(r.hooks, TensorBoard{Dir: j.TensorBoard}.Hooks())
+	}
+	if j.LogJSON != "" {
+		r.hooks = append(r.hooks, HistoryJSON(j.LogJSON))
+	}
+	if j.Out != "" {
+		r.hooks = append(r.hooks, j.told(), HistoryCSV(files.Join(j.Out, "history.csv")),
+			Curves(files.Join(j.Out, "curves.svg")), Calibration(files.Join(j.Out, "calibration.svg")))
+	}
+	if r.days != nil {
+		r.hooks = append(r.hooks, Hooks{EpochEnd: r.endDay})
+	}
+}
+
+// load loads the rows, unless days bring them, and returns what this worker has of them to train on.
+func (r *Run) load(ctx context.Context) (own stock, err error) {
+	daily := r.days != nil
+	if !daily {
+		if r.shares.train, r.tests.rows, err = r.Job.Data(ctx); err != nil {
+			return own, err
+		}
+		if r.shares.train == nil {
+			return own, errNoRows
+		}
+	}
+	if daily || r.tests.rows != nil {
+		r.tests.constant = newConstant(r.tests.nodes(), r.tests.names()[1:])
+	}
+	if c := r.tests.constant; c != nil {
+		c.daily = daily
+	}
+	if own = stockOf(r.shares.train); daily {
+		own.Rows = -1
+	}
+	if r.shares.stock = own; r.Job.Sharded {
+		r.shares.stock = stock{Rows: -1} // until all workers have sent their numbers
+	}
+	return own, nil
 }
 
 // fitRows sets the options that nobody names by the rows of all workers.

@@ -50,6 +50,18 @@ func newest(dir string) []string {
 	return []string{last}
 }
 
+// Place returns the full name of a directory of this machine or in a mounted store: servers have working directories of
+// their own.
+func Place(dir string) (string, error) {
+	if dir == "" {
+		return "", fmt.Errorf("the directory's name is empty: %w", ErrNone)
+	}
+	if err := files.Check(dir); err != nil {
+		return "", err
+	}
+	return files.Abs(dir)
+}
+
 // Misplaced returns an error if a series' directory is itself a checkpoint or a model and has no checkpoints of a
 // series: its user wants to resume from it, but the job would begin anew.
 func Misplaced(series string) error {

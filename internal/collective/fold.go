@@ -84,6 +84,11 @@ func factors(parts []Part) []float32 {
 // tile is how many elements are folded at a time, few enough for the innermost cache.
 const tile = 2048
 
+// Fold is what an all-reduce makes of parts that have come another way, by rank, into dst; nil if a rank has none.
+func Fold[E Element](dst []E, parts [][]E, op Op) {
+	foldInto(dst, parts, op, 0, make([]float32, len(parts)))
+}
+
 // foldInto sets dst to the parts' elements, reduced by op in the order of ranks. The part of a rank that sends nothing
 // is nil.
 func foldInto[E Element](dst []E, parts [][]E, op Op, root int, factor []float32) {

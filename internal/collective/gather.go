@@ -65,7 +65,7 @@ func (g *Group) fetch(ctx context.Context, w what, rank int, data []byte) ([]byt
 	q := g.members.request(verbPart)
 	q.what, data = w, empty(data)
 	for total := uint64(1); uint64(len(data)) < total; q.chunk++ {
-		err := g.link.call(ctx, rank, [][]byte{q.append(nil)}, g.c.SilenceTimeout, func(a answer, body []byte) error {
+		err := g.link.call(ctx, rank, [][]byte{q.bytes()}, g.c.SilenceTimeout, func(a answer, body []byte) error {
 			total = a.number
 			if want := min(total-uint64(len(data)), gatherCut); uint64(len(body)) != want {
 				return fmt.Errorf("%w: an answer of %d bytes where %d are to come", ErrMessage, len(body), want)

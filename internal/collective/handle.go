@@ -45,11 +45,11 @@ func (g *Group) handle(msg []byte, reply *transport.Reply) {
 	}
 }
 
-func ok(reply *transport.Reply, a answer) { reply.Parts = [][]byte{a.append(nil)} }
+func ok(reply *transport.Reply, a answer) { reply.Parts = [][]byte{a.bytes()} }
 
 func refuse(reply *transport.Reply, s status, err error) {
 	a := answer{status: s}
-	reply.Parts = [][]byte{a.append(nil), []byte(err.Error())}
+	reply.Parts = [][]byte{a.bytes(), []byte(err.Error())}
 }
 
 // alive returns an error for a message after the group's end, or of another generation.
@@ -76,7 +76,7 @@ func (g *Group) part(q *request, body []byte, reply *transport.Reply) error {
 	if r.what.op == opGather {
 		r.hear(q.rank)
 		a := answer{number: uint64(len(r.result))}
-		reply.Parts, reply.Done = [][]byte{a.append(nil), r.read(q.chunk)}, r.doneReading
+		reply.Parts, reply.Done = [][]byte{a.bytes(), r.read(q.chunk)}, r.doneReading
 		return nil
 	}
 	if err := r.give(g.life, q.rank, q.chunk, q.part, body); err != nil {
@@ -84,7 +84,7 @@ func (g *Group) part(q *request, body []byte, reply *transport.Reply) error {
 	}
 	m := r.members(q.chunk)
 	a := answer{number: r.what.number, weight: m.Weight, ended: m.Ended}
-	reply.Parts = [][]byte{a.append(nil), r.read(q.chunk)}
+	reply.Parts = [][]byte{a.bytes(), r.read(q.chunk)}
 	reply.Done = r.doneReading
 	return nil
 }

@@ -20,7 +20,7 @@ func (g *Group) Join(ctx context.Context) error {
 	err := g.link.each(bounded, func(ctx context.Context, rank int) error {
 		q := g.members.request(verbJoin)
 		q.generation = g.members.self
-		err := g.link.call(ctx, rank, [][]byte{q.append(nil)}, g.c.StartTimeout, func(a answer, _ []byte) error {
+		err := g.link.call(ctx, rank, [][]byte{q.bytes()}, g.c.StartTimeout, func(a answer, _ []byte) error {
 			return g.members.knows(rank, a.number)
 		})
 		if err == nil {
@@ -125,7 +125,7 @@ func (g *Group) sayGoodbye(ctx context.Context) {
 	defer cancel()
 	q := g.members.request(verbBye)
 	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
-		if g.link.call(ctx, rank, [][]byte{q.append(nil)}, goneTime, nil) != nil {
+		if g.link.call(ctx, rank, [][]byte{q.bytes()}, goneTime, nil) != nil {
 			g.members.parted(rank)
 		}
 		return nil
@@ -146,7 +146,7 @@ func (g *Group) abort(ctx context.Context, reason error) {
 	defer cancel()
 	q := g.members.request(verbAbort)
 	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
-		_ = g.link.once(ctx, rank, [][]byte{q.append(nil), []byte(reason.Error())}, nil) // the silence shows it
+		_ = g.link.once(ctx, rank, [][]byte{q.bytes(), []byte(reason.Error())}, nil) // the silence shows it
 		return nil
 	})
 }

@@ -92,9 +92,9 @@ type what struct {
 	root    int
 }
 
-func (r *request) append(b []byte) []byte {
+func (r *request) bytes() []byte {
 	le := binary.LittleEndian
-	b = le.AppendUint32(b, magic)
+	b := le.AppendUint32(make([]byte, 0, requestSize), magic)
 	b = append(b, version, byte(r.verb), byte(r.what.op), byte(r.what.element))
 	b = le.AppendUint64(b, r.generation)
 	b = le.AppendUint64(b, r.what.number)
@@ -135,9 +135,9 @@ type answer struct {
 	ended  int
 }
 
-func (a *answer) append(b []byte) []byte {
+func (a *answer) bytes() []byte {
 	le := binary.LittleEndian
-	b = le.AppendUint32(b, magic)
+	b := le.AppendUint32(make([]byte, 0, answerSize), magic)
 	b = append(b, version, byte(a.status), 0, 0)
 	b = le.AppendUint64(b, a.number)
 	b = le.AppendUint64(b, a.weight)

@@ -196,7 +196,7 @@ func (j *job[E]) trade(ctx context.Context, rank int) error {
 func (j *job[E]) exchange(ctx context.Context, rank, chunk, lo, hi int) error {
 	q := j.g.members.request(verbPart)
 	q.what, q.chunk, q.part = j.w, chunk, j.part
-	msg := [][]byte{q.append(nil)}
+	msg := [][]byte{q.bytes()}
 	if !silent(j.w, j.g.c.Rank, j.part) {
 		msg = j.v.appendBytes(msg, j.base+lo, j.base+hi)
 	}

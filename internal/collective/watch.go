@@ -49,7 +49,7 @@ func (g *Group) probe(since time.Time) {
 	defer cancel()
 	q := g.members.request(verbProbe)
 	_ = g.link.each(ctx, func(ctx context.Context, rank int) error {
-		err, silent := g.link.once(ctx, rank, [][]byte{q.append(nil)}, nil), g.members.silence(rank, since)
+		err, silent := g.link.once(ctx, rank, [][]byte{q.bytes()}, nil), g.members.silence(rank, since)
 		if _, failed := err.(refusal); failed {
 			g.fail(g.members.about(rank, fmt.Errorf("collective: %s: %w", g.members.name(rank), err)))
 		} else if err != nil && silent > g.c.SilenceTimeout {

@@ -86,7 +86,7 @@ func (w *world) hears(v int) bool {
 			w.bad("I7: worker %d is asked for progress, and not all servers hold cut %d", v, t.Number)
 		}
 		if t.Stage == Reached {
-			k.turn = k.ask.Task.Plan().lets()
+			k.turn = k.ask.Task.Plan().resumes()
 			if k.ask.Task.Plan().waits(Reach) {
 				w.reads(k)
 			}

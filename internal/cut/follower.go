@@ -68,7 +68,7 @@ func (f *Follower) Order(o *Order) (a *Answer, begin Work) {
 	if f.busy.Work != "" || f.state == settling {
 		return nil, ""
 	}
-	if !f.may(o) {
+	if !f.accepts(o) {
 		return stale(o), ""
 	}
 	if o.Work == Reach {
@@ -78,9 +78,9 @@ func (f *Follower) Order(o *Order) (a *Answer, begin Work) {
 	return nil, o.Work
 }
 
-// may reports whether this server is in a state for an order. A restarted server may hold the cut again because of a
-// late order, and have steps by then that are not in the cut, or no image: then it does nothing but final works.
-func (f *Follower) may(o *Order) bool {
+// accepts reports whether this server is in a state for an order. A restarted server may hold the cut again because of
+// a late order, and have steps by then that are not in the cut, or no image: then it does nothing but final works.
+func (f *Follower) accepts(o *Order) bool {
 	switch o.Work {
 	case Reach:
 		return f.state == still && !beyond(f.held.In, o.Steps)
@@ -162,7 +162,7 @@ func (f *Follower) Did(said []byte, err error) (remove bool) {
 	f.said = append(f.said, a)
 	switch {
 	case err != nil:
-	case o.Work == Reach && f.plan.lets():
+	case o.Work == Reach && f.plan.resumes():
 		f.state = imaged
 	case o.Work == Reach:
 		f.state = kept

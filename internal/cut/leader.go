@@ -280,7 +280,7 @@ func (l *Leader) leave(why string) {
 		c.again = false
 		l.fail(c.ask, c.why)
 	}
-	if c.ask.Task.Plan().lets() && c.stage >= Reached || c.phase >= finishing {
+	if c.ask.Task.Plan().resumes() && c.stage >= Reached || c.phase >= finishing {
 		return
 	}
 	l.giveUp(gaveUp(c.ask.ID, why))

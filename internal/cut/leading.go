@@ -202,7 +202,7 @@ func (l *Leader) whole() {
 func (l *Leader) anew(server int) {
 	c := l.cut
 	why := gaveUp(c.ask.ID, fmt.Sprintf("server %d was started again", server))
-	if c.tries == mostTries || c.ask.Task.Plan().lets() && c.stage >= Reached {
+	if c.tries == mostTries || c.ask.Task.Plan().resumes() && c.stage >= Reached {
 		l.giveUp(why)
 		return
 	}

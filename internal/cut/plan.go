@@ -55,8 +55,8 @@ func (p Plan) Final() Work {
 	return ""
 }
 
-// lets reports whether pushes go on once there is an image of the tables, since only the commit follows.
-func (p Plan) lets() bool { return p.Has(Write) && p.Final() == "" }
+// resumes reports whether pushes go on once there is an image of the tables, since only the commit follows.
+func (p Plan) resumes() bool { return p.Has(Write) && p.Final() == "" }
 
 // waits reports whether the leader waits for the anchor after a work: after Hold for a checkpoint's progress, after
 // Reach while the anchor reads.

@@ -58,7 +58,7 @@ func (w *world) checkAnchor() {
 	c := w.leader.cut
 	v := c.ask.Worker
 	gone := w.servers[0].gone[v] || w.declaring == int8(v) || w.workers[v].ask.ID != c.ask.ID
-	if gone && c.phase < finishing && c.why == nil && !(c.ask.Task.Plan().lets() && c.stage >= Reached) {
+	if gone && c.phase < finishing && c.why == nil && !(c.ask.Task.Plan().resumes() && c.stage >= Reached) {
 		w.bad("I4: worker %d is gone, and its cut %d goes on", v, c.number)
 	}
 	if c.phase == finishing && (gone || w.declaring >= 0) {

@@ -42,9 +42,9 @@
 // clip by value, and servers don't. A geo worker applies its own gradients, and sends differences of weights in place
 // of gradients.
 //
-// Some stages have parts in other packages. Package accumulate holds accumulated steps. Package exchange narrows, since
-// the errors to carry over depend on which pushes arrived. A clip by norm on servers needs the sums of squares of all
-// servers: package server collects these, and package update scales.
+// Some stages have parts in other packages. Package job holds sessions that accumulate steps. Package exchange narrows,
+// since the errors to carry over depend on which pushes arrived. A clip by norm on servers needs the sums of squares of
+// all servers: package server collects these, and package update scales.
 //
 // # Bits
 //

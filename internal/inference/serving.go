@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -27,11 +28,12 @@ type Saved struct {
 // SaveServing writes the rows of m that serving needs into a directory of this machine, as a model or as a delta of the
 // one before. If it fails, the directory keeps its content, as with Save. published is the directory of earlier models,
 // by which it checks that a delta follows the newest of them; empty if it is not known. rows is the format of rows.
-// What was saved under the name of as is not saved again: the result is that of the first time.
+// What was saved under the name of as is not saved again, and the result is that of the first time. If its directory is
+// not whole any more, a model is saved again, and a delta has no base to follow.
 func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, how table.Serving, rows string,
 	as *progress.Deed, from backend.Trainer) (Saved, error) {
 	format := narrow.Format(rows)
-	if err := format.Check(); err != nil {
+	if err := errors.Join(files.Check(published), format.Check()); err != nil {
 		return Saved{}, err
 	}
 	for _, p := range m.Params() {
@@ -41,14 +43,23 @@ func SaveServing(ctx context.Context, dir, published string, m optimizer.Model, 
 	}
 	s := serving{dir: dir, published: published, model: m, delta: how.Delta, rows: format, as: as}
 	defer s.abandon()
-	err := s.describe()
-	if err == nil {
-		err = from.Serve(ctx, how, as, func(w backend.Serving) error { return s.write(ctx, w) },
-			func() (table.Chain, error) { return s.commit(ctx) })
+	if err := s.describe(); err != nil {
+		return Saved{}, err
 	}
-	if err == nil && as.Before && len(as.Said) == 1 {
-		err = json.Unmarshal(as.Said[0], &s.saved)
+	err := s.once(ctx, how, from)
+	if err != nil || !as.Before {
+		return s.saved, err
 	}
+	lost := modelfiles.Whole(ctx, dir)
+	switch {
+	case lost == nil || ctx.Err() != nil:
+		return s.saved, context.Cause(ctx)
+	case s.delta:
+		return s.saved, fmt.Errorf("%w: %s was saved, and %s is not whole any more (%w)", backend.ErrNoBase, as.Name,
+			dir, lost)
+	}
+	as.Again, as.Before, as.Said = true, false, nil
+	err = s.once(ctx, how, from)
 	return s.saved, err
 }
 
@@ -64,6 +75,16 @@ type serving struct {
 	save      *modelfiles.Save
 	saved     Saved
 	as        *progress.Deed
+}
+
+// once saves the model, or decodes what was said when it was saved before.
+func (s *serving) once(ctx context.Context, how table.Serving, from backend.Trainer) error {
+	err := from.Serve(ctx, how, s.as, func(w backend.Serving) error { return s.write(ctx, w) },
+		func() (table.Chain, error) { return s.commit(ctx) })
+	if err == nil && s.as.Before && len(s.as.Said) == 1 {
+		err = json.Unmarshal(s.as.Said[0], &s.saved)
+	}
+	return err
 }
 
 // describe computes the checksum of the model's graph and signature.

@@ -1,4 +1,5 @@
 #include "textflag.h"
+#include "gemm_amd64.h"
 
 // ROW adds to one row of the tile: a broadcast element of A times the 32 columns in Z0 and Z1.
 #define ROW(addr, t, lo, hi) \
@@ -33,103 +34,33 @@
 	ADDQ    DX, DI
 
 // FETCHROW asks for a row of C to write to: PREFETCHW (DI), PREFETCHW 127(DI). Another thread may have it from the last product.
-#define FETCHROW \
+#define FETCHROW(lo, hi) \
 	BYTE $0x0f; BYTE $0x0d; BYTE $0x0f \
 	BYTE $0x0f; BYTE $0x0d; BYTE $0x4f; BYTE $0x7f \
 	ADDQ DX, DI
 
-// func micro8x32(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
-TEXT ·micro8x32(SB), NOSPLIT, $0-105
-	MOVQ k+0(FP), CX
-	MOVQ a_base+8(FP), AX
-	MOVQ row+32(FP), R8
-	MOVQ col+40(FP), R9
-	MOVQ b_base+48(FP), BX
-	MOVQ c_base+72(FP), DI
-	MOVQ ldc+96(FP), DX
-	SHLQ $2, R8
-	SHLQ $2, R9
-	SHLQ $2, DX
+#define CLEARROW(lo, hi) \
+	VPXORQ lo, lo, lo \
+	VPXORQ hi, hi, hi
 
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
+// EIGHT are the rows of the tile, of 32 columns.
+#define EIGHT(OP) \
+	OP(Z16, Z17) \
+	OP(Z18, Z19) \
+	OP(Z20, Z21) \
+	OP(Z22, Z23) \
+	OP(Z24, Z25) \
+	OP(Z26, Z27) \
+	OP(Z28, Z29) \
+	OP(Z30, Z31)
 
-	// AX, R10 and R11 point to rows 0, 3 and 6 of A.
-	LEAQ (R8)(R8*2), R10
-	LEAQ (AX)(R10*2), R11
+#define POINT \
+	LEAQ (R8)(R8*2), R10   \
+	LEAQ (AX)(R10*2), R11  \
 	ADDQ AX, R10
 
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-	VPXORQ Z24, Z24, Z24
-	VPXORQ Z25, Z25, Z25
-	VPXORQ Z26, Z26, Z26
-	VPXORQ Z27, Z27, Z27
-	VPXORQ Z28, Z28, Z28
-	VPXORQ Z29, Z29, Z29
-	VPXORQ Z30, Z30, Z30
-	VPXORQ Z31, Z31, Z31
-
-	SUBQ $4, CX
-	JLT  rest
-
-loop4:
-	STEP(0)
-	STEP(128)
-	STEP(256)
-	STEP(384)
-	ADDQ $512, BX
-	SUBQ $4, CX
-	JGE  loop4
-
-rest:
-	ADDQ $4, CX
-	JZ   done
-
-loop1:
-	STEP(0)
-	ADDQ $128, BX
-	DECQ CX
-	JNZ  loop1
-
-done:
-	MOVQ    c_base+72(FP), DI
-	MOVBLZX accumulate+104(FP), AX
-	TESTL   AX, AX
-	JZ      store
-	ADDROW(Z16, Z17)
-	ADDROW(Z18, Z19)
-	ADDROW(Z20, Z21)
-	ADDROW(Z22, Z23)
-	ADDROW(Z24, Z25)
-	ADDROW(Z26, Z27)
-	ADDROW(Z28, Z29)
-	ADDROW(Z30, Z31)
-	MOVQ    c_base+72(FP), DI
-
-store:
-	STOREROW(Z16, Z17)
-	STOREROW(Z18, Z19)
-	STOREROW(Z20, Z21)
-	STOREROW(Z22, Z23)
-	STOREROW(Z24, Z25)
-	STOREROW(Z26, Z27)
-	STOREROW(Z28, Z29)
-	STOREROW(Z30, Z31)
-	VZEROUPPER
-	RET
+// func micro8x32(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+MICRO(·micro8x32, EIGHT, FETCHROW, POINT, CLEARROW, STEP, 128, ADDROW, STOREROW)
 
 // HALFSTEP is STEP for 16 columns.
 #define HALFSTEP(off) \
@@ -155,91 +86,21 @@ store:
 	ADDQ    DX, DI
 
 // FETCHHALF asks for a row of C to write to: PREFETCHW (DI).
-#define FETCHHALF \
+#define FETCHHALF(sum) \
 	BYTE $0x0f; BYTE $0x0d; BYTE $0x0f \
 	ADDQ DX, DI
 
+#define CLEARHALF(sum) VPXORQ sum, sum, sum
+
+#define EIGHTHALVES(OP) \
+	OP(Z16) \
+	OP(Z17) \
+	OP(Z18) \
+	OP(Z19) \
+	OP(Z20) \
+	OP(Z21) \
+	OP(Z22) \
+	OP(Z23)
+
 // func micro8x16(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
-TEXT ·micro8x16(SB), NOSPLIT, $0-105
-	MOVQ k+0(FP), CX
-	MOVQ a_base+8(FP), AX
-	MOVQ row+32(FP), R8
-	MOVQ col+40(FP), R9
-	MOVQ b_base+48(FP), BX
-	MOVQ c_base+72(FP), DI
-	MOVQ ldc+96(FP), DX
-	SHLQ $2, R8
-	SHLQ $2, R9
-	SHLQ $2, DX
-
-	FETCHHALF
-	FETCHHALF
-	FETCHHALF
-	FETCHHALF
-	FETCHHALF
-	FETCHHALF
-	FETCHHALF
-	FETCHHALF
-
-	// AX, R10 and R11 point to rows 0, 3 and 6 of A.
-	LEAQ (R8)(R8*2), R10
-	LEAQ (AX)(R10*2), R11
-	ADDQ AX, R10
-
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
-
-	SUBQ $4, CX
-	JLT  rest
-
-loop4:
-	HALFSTEP(0)
-	HALFSTEP(64)
-	HALFSTEP(128)
-	HALFSTEP(192)
-	ADDQ $256, BX
-	SUBQ $4, CX
-	JGE  loop4
-
-rest:
-	ADDQ $4, CX
-	JZ   done
-
-loop1:
-	HALFSTEP(0)
-	ADDQ $64, BX
-	DECQ CX
-	JNZ  loop1
-
-done:
-	MOVQ    c_base+72(FP), DI
-	MOVBLZX accumulate+104(FP), AX
-	TESTL   AX, AX
-	JZ      store
-	ADDHALF(Z16)
-	ADDHALF(Z17)
-	ADDHALF(Z18)
-	ADDHALF(Z19)
-	ADDHALF(Z20)
-	ADDHALF(Z21)
-	ADDHALF(Z22)
-	ADDHALF(Z23)
-	MOVQ    c_base+72(FP), DI
-
-store:
-	STOREHALF(Z16)
-	STOREHALF(Z17)
-	STOREHALF(Z18)
-	STOREHALF(Z19)
-	STOREHALF(Z20)
-	STOREHALF(Z21)
-	STOREHALF(Z22)
-	STOREHALF(Z23)
-	VZEROUPPER
-	RET
+MICRO(·micro8x16, EIGHTHALVES, FETCHHALF, POINT, CLEARHALF, HALFSTEP, 64, ADDHALF, STOREHALF)

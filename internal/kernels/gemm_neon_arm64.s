@@ -42,19 +42,32 @@
 	FMLAE(15, e, b0, 30) \
 	FMLAE(15, e, b1, 31)
 
+// EIGHT runs an operation on the registers of each of the tile's rows, by number and by name.
+#define EIGHT(OP) \
+	OP(16, 17, V16, V17) \
+	OP(18, 19, V18, V19) \
+	OP(20, 21, V20, V21) \
+	OP(22, 23, V22, V23) \
+	OP(24, 25, V24, V25) \
+	OP(26, 27, V26, V27) \
+	OP(28, 29, V28, V29) \
+	OP(30, 31, V30, V31)
+
 // FETCHROW asks for a row of C to write to. Another thread may have it from the last product.
-#define FETCHROW \
+#define FETCHROW(lo, hi, v, w) \
 	PRFM (R7), PSTL1KEEP \
 	ADD  R6, R7
 
-#define ADDROW(lo, hi) \
+#define CLEARROW(lo, hi, v, w) \
+	VEOR v.B16, v.B16, v.B16 \
+	VEOR w.B16, w.B16, w.B16
+
+#define ADDROW(lo, hi, v, w) \
 	VLD1.P (R7)(R6), [V0.S4, V1.S4] \
 	FADD(0, lo, lo)                 \
 	FADD(1, hi, hi)
 
-#define STOREROW(lo, hi) VST1.P [lo.S4, hi.S4], (R5)(R6)
-
-#define ZERO(v) VEOR v.B16, v.B16, v.B16
+#define STOREROW(lo, hi, v, w) VST1.P [v.S4, w.S4], (R5)(R6)
 
 // func micro8x8(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
 // A is read as it lies: along its columns if a row is 1 apart from the next, else along its rows, of which col is 1
@@ -70,31 +83,8 @@ TEXT ·micro8x8(SB), NOSPLIT, $0-105
 	LSL  $2, R6
 
 	MOVD R5, R7
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-	FETCHROW
-
-	ZERO(V16)
-	ZERO(V17)
-	ZERO(V18)
-	ZERO(V19)
-	ZERO(V20)
-	ZERO(V21)
-	ZERO(V22)
-	ZERO(V23)
-	ZERO(V24)
-	ZERO(V25)
-	ZERO(V26)
-	ZERO(V27)
-	ZERO(V28)
-	ZERO(V29)
-	ZERO(V30)
-	ZERO(V31)
+	EIGHT(FETCHROW)
+	EIGHT(CLEARROW)
 
 	CMP $1, R2
 	BEQ columns
@@ -181,22 +171,8 @@ done:
 	MOVBU accumulate+104(FP), R8
 	CBZ   R8, store
 	MOVD  R5, R7
-	ADDROW(16, 17)
-	ADDROW(18, 19)
-	ADDROW(20, 21)
-	ADDROW(22, 23)
-	ADDROW(24, 25)
-	ADDROW(26, 27)
-	ADDROW(28, 29)
-	ADDROW(30, 31)
+	EIGHT(ADDROW)
 
 store:
-	STOREROW(V16, V17)
-	STOREROW(V18, V19)
-	STOREROW(V20, V21)
-	STOREROW(V22, V23)
-	STOREROW(V24, V25)
-	STOREROW(V26, V27)
-	STOREROW(V28, V29)
-	STOREROW(V30, V31)
+	EIGHT(STOREROW)
 	RET

@@ -61,3 +61,14 @@ done:                  \
 	LOADTAIL(DX, V1)  \
 	VADDPS V1, V0, V0 \
 	STORETAIL(V0, BX)
+
+// ROWSFUNC is func(dst, src []float32, dim int, index []int32); TABLE and BATCH are where these begin.
+#define ROWSFUNC(NAME, TABLE, BATCH, VECTOR, TAIL) \
+TEXT NAME(SB), NOSPLIT, $0-80 \
+	MOVQ TABLE, SI             \
+	MOVQ BATCH, DI             \
+	MOVQ dim+48(FP), CX        \
+	MOVQ index_base+56(FP), R10 \
+	MOVQ index_len+64(FP), R11 \
+	ROWSTART                   \
+	ROWS(VECTOR, TAIL)

@@ -133,3 +133,64 @@ done:                 \
 #define SOFTMAXGRAD \
 	VSUBPS V8, V1, V1 \
 	VMULPS V1, V0, V0
+
+// The functions, which return behind their loops. FRAME is the size of what they are given, and PRE sets V8 and V9.
+
+// UNARYFUNC is func(dst, x []float32, …).
+#define UNARYFUNC(NAME, FRAME, PRE, OP) \
+TEXT NAME(SB), NOSPLIT, $0-FRAME \
+	MOVQ dst_base+0(FP), DI \
+	MOVQ x_base+24(FP), SI  \
+	MOVQ x_len+32(FP), CX   \
+	PRE                     \
+	UNARY(OP)
+
+// GRADFUNC is func(dst, x, y []float32, …, accumulate bool), whose last is at FLAG.
+#define GRADFUNC(NAME, FRAME, FLAG, PRE, OP) \
+TEXT NAME(SB), NOSPLIT, $0-FRAME \
+	MOVQ dst_base+0(FP), DI  \
+	MOVQ dst_len+8(FP), CX   \
+	MOVQ x_base+24(FP), SI   \
+	MOVQ y_base+48(FP), DX   \
+	MOVBLZX accumulate+FLAG(FP), R8 \
+	PRE                      \
+	GRAD(OP)
+
+// ADDFUNC is func(dst, x, y []float32).
+#define ADDFUNC(NAME) \
+TEXT NAME(SB), NOSPLIT, $0-72 \
+	MOVQ dst_base+0(FP), DI \
+	MOVQ dst_len+8(FP), CX  \
+	MOVQ x_base+24(FP), SI  \
+	MOVQ y_base+48(FP), DX  \
+	BINARY(ADD)
+
+// AXPYFUNC is func(alpha float32, x, y []float32).
+#define AXPYFUNC(NAME) \
+TEXT NAME(SB), NOSPLIT, $0-56 \
+	VBROADCASTSS alpha+0(FP), V8 \
+	MOVQ x_base+8(FP), SI  \
+	MOVQ y_base+32(FP), DX \
+	MOVQ y_len+40(FP), CX  \
+	MOVQ DX, DI            \
+	BINARY(AXPY)
+
+// BEYONDFUNC is func(alpha float32, dst, from, x []float32).
+#define BEYONDFUNC(NAME) \
+TEXT NAME(SB), NOSPLIT, $0-80 \
+	VBROADCASTSS alpha+0(FP), V8 \
+	MOVQ dst_base+8(FP), DI   \
+	MOVQ from_base+32(FP), DX \
+	MOVQ x_base+56(FP), SI    \
+	MOVQ x_len+64(FP), CX     \
+	BINARY(BEYOND)
+
+#define NOTHING
+#define ZERO   VXORPS V9, V9, V9
+#define ONE9   ONE(V9)
+#define SHIFT  VBROADCASTSS shift+48(FP), V8
+#define DOT    VBROADCASTSS dot+72(FP), V8
+
+#define LESSFACTOR \
+	VBROADCASTSS less+48(FP), V9 \
+	VBROADCASTSS factor+52(FP), V8

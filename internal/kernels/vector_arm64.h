@@ -145,3 +145,40 @@ done:                   \
 #define SOFTMAXGRAD \
 	FSUB(8, 1, 1) \
 	FMUL(1, 0, 0)
+
+// The functions, which return behind their loops. FRAME is the size of what they are given, and PRE sets V8 and V9.
+
+// UNARYFUNC is func(dst, x []float32, …).
+#define UNARYFUNC(NAME, FRAME, PRE, OP) \
+TEXT NAME(SB), NOSPLIT, $0-FRAME \
+	MOVD dst_base+0(FP), R0 \
+	MOVD x_base+24(FP), R1  \
+	MOVD x_len+32(FP), R2   \
+	PRE                     \
+	UNARY(OP)
+
+// GRADFUNC is func(dst, x, y []float32, …, accumulate bool), whose last is at FLAG.
+#define GRADFUNC(NAME, FRAME, FLAG, PRE, OP) \
+TEXT NAME(SB), NOSPLIT, $0-FRAME \
+	MOVD  dst_base+0(FP), R0 \
+	MOVD  dst_len+8(FP), R2  \
+	MOVD  x_base+24(FP), R1  \
+	MOVD  y_base+48(FP), R3  \
+	MOVBU accumulate+FLAG(FP), R5 \
+	PRE                      \
+	GRAD(OP)
+
+#define NOTHING
+#define DOT  SCALAR(dot+72(FP), V8)
+
+#define EXPONE \
+	EXPS \
+	ONE(V9)
+
+#define SHIFT \
+	SCALAR(shift+48(FP), V8) \
+	EXPS
+
+#define LESSFACTOR \
+	SCALAR(less+48(FP), V9)   \
+	SCALAR(factor+52(FP), V8)

@@ -3,116 +3,16 @@
 #include "vector_amd64.h"
 #include "exp_amd64.h"
 
-// func axpyAVX512(alpha float32, x, y []float32)
-TEXT ·axpyAVX512(SB), NOSPLIT, $0-56
-	VBROADCASTSS alpha+0(FP), V8
-	MOVQ x_base+8(FP), SI
-	MOVQ y_base+32(FP), DX
-	MOVQ y_len+40(FP), CX
-	MOVQ DX, DI
-	BINARY(AXPY)
-
-// func beyondAVX512(alpha float32, dst, from, x []float32)
-TEXT ·beyondAVX512(SB), NOSPLIT, $0-80
-	VBROADCASTSS alpha+0(FP), V8
-	MOVQ dst_base+8(FP), DI
-	MOVQ from_base+32(FP), DX
-	MOVQ x_base+56(FP), SI
-	MOVQ x_len+64(FP), CX
-	BINARY(BEYOND)
-
-// func scaledAVX512(dst, x []float32, less, factor float32)
-TEXT ·scaledAVX512(SB), NOSPLIT, $0-56
-	MOVQ dst_base+0(FP), DI
-	MOVQ x_base+24(FP), SI
-	MOVQ x_len+32(FP), CX
-	VBROADCASTSS less+48(FP), V9
-	VBROADCASTSS factor+52(FP), V8
-	UNARY(SCALED)
-
-// func addAVX512(dst, x, y []float32)
-TEXT ·addAVX512(SB), NOSPLIT, $0-72
-	MOVQ dst_base+0(FP), DI
-	MOVQ dst_len+8(FP), CX
-	MOVQ x_base+24(FP), SI
-	MOVQ y_base+48(FP), DX
-	BINARY(ADD)
-
-// func mulAVX512(dst, x, y []float32, accumulate bool)
-TEXT ·mulAVX512(SB), NOSPLIT, $0-73
-	MOVQ    dst_base+0(FP), DI
-	MOVQ    dst_len+8(FP), CX
-	MOVQ    x_base+24(FP), SI
-	MOVQ    y_base+48(FP), DX
-	MOVBLZX accumulate+72(FP), R8
-	GRAD(MUL)
-
-// func reluAVX512(dst, x []float32)
-TEXT ·reluAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), DI
-	MOVQ x_base+24(FP), SI
-	MOVQ x_len+32(FP), CX
-	VXORPS V9, V9, V9
-	UNARY(RELU)
-
-// func expAVX512(dst, x []float32, shift float32)
-TEXT ·expAVX512(SB), NOSPLIT, $0-52
-	MOVQ dst_base+0(FP), DI
-	MOVQ x_base+24(FP), SI
-	MOVQ x_len+32(FP), CX
-	VBROADCASTSS shift+48(FP), V8
-	UNARY(SHIFTEDEXP)
-
-// func sigmoidAVX512(dst, x []float32)
-TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), DI
-	MOVQ x_base+24(FP), SI
-	MOVQ x_len+32(FP), CX
-	UNARY(SIGMOID)
-
-// func tanhAVX512(dst, x []float32)
-TEXT ·tanhAVX512(SB), NOSPLIT, $0-48
-	MOVQ dst_base+0(FP), DI
-	MOVQ x_base+24(FP), SI
-	MOVQ x_len+32(FP), CX
-	UNARY(TANH)
-
-// func reluGradAVX512(dx, y, dy []float32, accumulate bool)
-TEXT ·reluGradAVX512(SB), NOSPLIT, $0-73
-	MOVQ    dx_base+0(FP), DI
-	MOVQ    dx_len+8(FP), CX
-	MOVQ    y_base+24(FP), SI
-	MOVQ    dy_base+48(FP), DX
-	MOVBLZX accumulate+72(FP), R8
-	VXORPS  V9, V9, V9
-	GRAD(RELUGRAD)
-
-// func sigmoidGradAVX512(dx, y, dy []float32, accumulate bool)
-TEXT ·sigmoidGradAVX512(SB), NOSPLIT, $0-73
-	MOVQ    dx_base+0(FP), DI
-	MOVQ    dx_len+8(FP), CX
-	MOVQ    y_base+24(FP), SI
-	MOVQ    dy_base+48(FP), DX
-	MOVBLZX accumulate+72(FP), R8
-	ONE(V9)
-	GRAD(SIGMOIDGRAD)
-
-// func tanhGradAVX512(dx, y, dy []float32, accumulate bool)
-TEXT ·tanhGradAVX512(SB), NOSPLIT, $0-73
-	MOVQ    dx_base+0(FP), DI
-	MOVQ    dx_len+8(FP), CX
-	MOVQ    y_base+24(FP), SI
-	MOVQ    dy_base+48(FP), DX
-	MOVBLZX accumulate+72(FP), R8
-	ONE(V9)
-	GRAD(TANHGRAD)
-
-// func softmaxGradAVX512(dx, y, dy []float32, dot float32, accumulate bool)
-TEXT ·softmaxGradAVX512(SB), NOSPLIT, $0-77
-	MOVQ    dx_base+0(FP), DI
-	MOVQ    dx_len+8(FP), CX
-	MOVQ    y_base+24(FP), SI
-	MOVQ    dy_base+48(FP), DX
-	VBROADCASTSS dot+72(FP), V8
-	MOVBLZX accumulate+76(FP), R8
-	GRAD(SOFTMAXGRAD)
+AXPYFUNC(·axpyAVX512)
+BEYONDFUNC(·beyondAVX512)
+ADDFUNC(·addAVX512)
+UNARYFUNC(·scaledAVX512, 56, LESSFACTOR, SCALED)
+UNARYFUNC(·reluAVX512, 48, ZERO, RELU)
+UNARYFUNC(·expAVX512, 52, SHIFT, SHIFTEDEXP)
+UNARYFUNC(·sigmoidAVX512, 48, NOTHING, SIGMOID)
+UNARYFUNC(·tanhAVX512, 48, NOTHING, TANH)
+GRADFUNC(·mulAVX512, 73, 72, NOTHING, MUL)
+GRADFUNC(·reluGradAVX512, 73, 72, ZERO, RELUGRAD)
+GRADFUNC(·sigmoidGradAVX512, 73, 72, ONE9, SIGMOIDGRAD)
+GRADFUNC(·tanhGradAVX512, 73, 72, ONE9, TANHGRAD)
+GRADFUNC(·softmaxGradAVX512, 77, 76, DOT, SOFTMAXGRAD)

@@ -13,6 +13,8 @@
 // do not block a probe. fasthttp's server in its place makes fleetrun 160 kB larger and saves five lines; net/http's
 // makes every program 0.95 MB larger.
 //
+//	observer.go  what the environment asks for, of one role
+//	log.go       JSON lines, if asked for, and warnings kept
 //	roles.go     the roles of this process, and its addresses
 //	probes.go    what probes are told
 //	page.go      counters, status and profiles

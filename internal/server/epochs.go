@@ -75,7 +75,8 @@ func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
 // may be taken in between.
 func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 	for w := range c.begun {
-		if own := c.own(w); w == worker || own != c.own(worker) || own >= epoch || !c.stands(w) || !c.stands(worker) {
+		own := c.epochOf(w)
+		if w == worker || own != c.epochOf(worker) || own >= epoch || !c.idle(w) || !c.idle(worker) {
 			continue
 		}
 		if c.roster.Savers.Saves(worker) {
@@ -86,14 +87,14 @@ func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 	return also, early
 }
 
-// stands reports whether a worker has pushed nothing since the last collective, a barrier in which it took part.
-func (c *epochs) stands(worker int) bool {
+// idle reports whether a worker has pushed nothing since the last collective, a barrier in which it took part.
+func (c *epochs) idle(worker int) bool {
 	return c.barrier != nil && c.barrier[worker] != nil &&
 		slices.Equal(*c.barrier[worker], c.roster.Positions(worker))
 }
 
-// met notes a collective that these workers have made. The caller holds the lock.
-func (c *epochs) met(call string, have []bool) {
+// noteMeeting notes a collective that these workers have made. The caller holds the lock.
+func (c *epochs) noteMeeting(call string, have []bool) {
 	if c.barrier = nil; call != wire.Barrier {
 		return
 	}
@@ -105,13 +106,13 @@ func (c *epochs) met(call string, have []bool) {
 	}
 }
 
-// own is the epoch that a worker is in, or has begun.
-func (c *epochs) own(worker int) int { return c.begun[worker].First(c.roster.Positions(worker)) }
+// epochOf is the epoch that a worker is in, or has begun.
+func (c *epochs) epochOf(worker int) int { return c.begun[worker].First(c.roster.Positions(worker)) }
 
 // known identifies what a checkpoint records of the epochs that workers have begun. The caller holds the lock.
 func (c *epochs) known() (all []byte) {
 	for w, b := range c.begun {
-		all = fmt.Appendf(all, "%d %t ", c.own(w), b.Early)
+		all = fmt.Appendf(all, "%d %t ", c.epochOf(w), b.Early)
 	}
 	return all
 }
@@ -135,9 +136,9 @@ func (c *epochs) note(r reportRecord) {
 // earliest. The caller holds the lock.
 func (c *epochs) first(worker int) int {
 	if c.alike {
-		return min(c.own(worker), c.earliest())
+		return min(c.epochOf(worker), c.earliest())
 	}
-	return c.own(worker)
+	return c.epochOf(worker)
 }
 
 // earliest is the first epoch in which a worker that has not stopped has samples left. The caller holds the lock.
@@ -145,7 +146,7 @@ func (c *epochs) earliest() int {
 	first, left := math.MaxInt, c.roster.Left()
 	for w := range c.begun {
 		if left == nil || left[w] == 0 {
-			first = min(first, c.own(w))
+			first = min(first, c.epochOf(w))
 		}
 	}
 	return first
@@ -186,7 +187,7 @@ func (c *epochs) goOn(m *checkpoint.Manifest) {
 func (c *epochs) together() {
 	first := c.earliest()
 	for w := range c.begun {
-		if c.own(w) > first && !c.loaded[w] {
+		if c.epochOf(w) > first && !c.loaded[w] {
 			r := reportRecord{Worker: w, Begin: wire.Begin{Progress: c.progress}, Early: true}
 			r.Epoch = first + 1
 			c.reported.Note(r)

@@ -57,7 +57,7 @@ func TestEarlierEpochsAreRefused(t *testing.T) {
 	e := s.recovery.epochs
 	says := func(epoch int, status uint8) {
 		t.Helper()
-		send(t, s, message(t, wire.Header{Op: wire.OpBegin, Life: 1}, wire.Begin{Progress: wire.Progress{Epoch: epoch}, Was: e.own(0)}), status)
+		send(t, s, message(t, wire.Header{Op: wire.OpBegin, Life: 1}, wire.Begin{Progress: wire.Progress{Epoch: epoch}, Was: e.epochOf(0)}), status)
 	}
 	says(3, wire.StatusOK)
 	says(2, wire.StatusRefused)

@@ -272,7 +272,7 @@ func (c *gathering) complete(g *gathered) bool {
 			}
 		}
 		c.roster.Met(g.have)
-		c.epochs.met(g.call, g.have)
+		c.epochs.noteMeeting(g.call, g.have)
 		c.ended.Note(g.record())
 		c.release(g.n - 1)
 	}

@@ -104,7 +104,7 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if err := c.may(f, a); err != nil {
+	if err := c.admit(f, a); err != nil {
 		return err
 	}
 	if err := c.place(a); err != nil {
@@ -129,9 +129,9 @@ func (c *leading) ask(f *wire.Frame, a *cut.Ask, r *state.Reply) error {
 	return r.JSON(told)
 }
 
-// may reports whether this server leads such a cut for the sender. The caller holds the lock. It sets the ask's worker
-// to the frame's, which the door has checked, and the epochs that workers have begun.
-func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
+// admit reports whether this server leads such a cut for the sender. The caller holds the lock. It sets the ask's
+// worker to the frame's, which the door has checked, and the epochs that workers have begun.
+func (c *leading) admit(f *wire.Frame, a *cut.Ask) error {
 	if err := c.st.Sender(f); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func (c *leading) may(f *wire.Frame, a *cut.Ask) error {
 // than a request may: then ready is false, and the worker asks again.
 func (c *leading) prepare(f *wire.Frame, a *cut.Ask) (ready bool, err error) {
 	c.st.Lock()
-	err = c.may(f, a)
+	err = c.admit(f, a)
 	if err != nil || c.leader.Knows(a.ID) || a.Task.Save == nil {
 		c.st.Unlock()
 		return true, err

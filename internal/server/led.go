@@ -47,7 +47,7 @@ func (c *led) register(m *state.Memory) {
 			recall(r)
 		}
 	})
-	c.knows = state.AddEvent(m, "told", func(worker int) { c.met(worker) })
+	c.knows = state.AddEvent(m, "told", func(worker int) { c.measured(worker) })
 	c.noted = state.AddEvent(m, "led", recall)
 }
 
@@ -154,14 +154,14 @@ func (c *led) told(a *epoch.At) *epoch.Told {
 	if t == nil || t.N < a.N {
 		return nil
 	}
-	if t.Do == epoch.Measure && c.met(a.Worker) {
+	if t.Do == epoch.Measure && c.measured(a.Worker) {
 		c.knows.Note(a.Worker)
 	}
 	return t
 }
 
-// met records that a worker measures with the others, and reports whether it was late. The caller holds the lock.
-func (c *led) met(worker int) bool {
+// measured records that a worker measures with the others, and reports whether it was late. The caller holds the lock.
+func (c *led) measured(worker int) bool {
 	here := make([]bool, c.roster.Workers())
 	here[worker] = true
 	return c.roster.Met(here)

@@ -45,8 +45,8 @@ func (f *fetched) want(w *Worker, st *optimizer.Step, ids func(*optimizer.Rows) 
 	}
 }
 
-// are reports whether the prefetched rows are this step's rows.
-func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
+// match reports whether the prefetched rows are this step's rows.
+func (f *fetched) match(w *Worker, st *optimizer.Step) bool {
 	if st.Eval || f.met != w.meetings.Load() {
 		return false
 	}
@@ -58,7 +58,7 @@ func (f *fetched) are(w *Worker, st *optimizer.Step) bool {
 	return true
 }
 
-// give copies the rows into a step. are must have returned true.
+// give copies the rows into a step. match must have returned true.
 func (f *fetched) give(st *optimizer.Step) {
 	for at := range f.rows {
 		copy(reads(st, at).W, f.rows[at].W)

@@ -50,7 +50,7 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 		return nil
 	}
 	s.pulls.next = nil
-	if !p.are(s.w, st) {
+	if !p.match(s.w, st) {
 		return nil
 	}
 	return p

@@ -43,7 +43,7 @@ func (s *syncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	}
 	if !st.Eval && s.came {
 		s.came = false
-		if s.ahead.are(s.w, st) {
+		if s.ahead.match(s.w, st) {
 			s.ahead.give(st)
 			return nil
 		}

@@ -55,9 +55,9 @@ func fieldRowsOf(format dataset.Format, feeds []*nn.Node) *fieldRows {
 	return r
 }
 
-// are reports whether the first of the lines has a field that is no feed, and not the numbers of every feed. It returns
-// an error if a line then lacks a field: a value that is missing is null.
-func (r *fieldRows) are(lines []byte) (bool, error) {
+// recognize reports whether the first of the lines has a field that is no feed, and not the numbers of every feed. It
+// returns an error if a line then lacks a field: a value that is missing is null.
+func (r *fieldRows) recognize(lines []byte) (bool, error) {
 	first, _, _ := bytes.Cut(lines, newline)
 	if r.format == nil || len(r.absent(first, r.feeds)) == 0 || len(r.absent(first, r.own)) == len(r.own) {
 		return false, nil

@@ -237,7 +237,7 @@ func (s *Scorer) ScoreJSON(ctx context.Context, text []byte) (Scores, error) {
 		return Scores{}, err
 	}
 	return s.compute(ctx, 1+bytes.Count(lines, newline), func(r *scoring, w *workspace) (Scores, error) {
-		if fields, err := r.fields.are(lines); err != nil {
+		if fields, err := r.fields.recognize(lines); err != nil {
 			return Scores{}, err
 		} else if fields {
 			return r.scoreText(ctx, w, &w.fields, r.fields.format, lines)

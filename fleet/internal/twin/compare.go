@@ -86,8 +86,7 @@ func (p Program) differences(saw Seen, picks *picks) (all []string) {
 			}
 		}
 	}
-	all = append(all, p.repeats(saw)...)
-	all = append(append(all, p.disagree(saw)...), saw.wide...)
+	all = append(all, p.disagree(saw)...)
 	for _, name := range saw.order {
 		if _, ok := exact.of[name]; !ok && !p.unseen(name) {
 			note("%s: %v, which should not be there", name, short(saw.of[name]))
@@ -111,43 +110,6 @@ func (p Program) times() float64 {
 		return 8
 	}
 	return 40
-}
-
-// repeats are epochs of a job in which dropout drew what it had drawn in another, or for another worker.
-func (p Program) repeats(saw Seen) (all []string) {
-	drew, names := [][]float64(nil), []string(nil)
-	for i, l := range p.Legs {
-		if i == 0 || !l.keepsSteps(p.Legs[i-1]) {
-			drew, names = nil, nil
-		}
-		if slices.ContainsFunc(l.Calls, func(c Call) bool { return c.Do == load }) {
-			drew, names = nil, nil // it goes back to the steps before
-			continue
-		}
-		for _, c := range l.Calls {
-			for w := range c.Batches {
-				var kept []float64
-				for step := range c.Batches[w] {
-					kept = append(kept, saw.of[fmt.Sprintf("%s worker %d step %d keeps", c.At, w, step)]...)
-				}
-				name := fmt.Sprintf("%s worker %d", c.At, w)
-				for i, other := range drew {
-					if n := min(len(kept), len(other)); n >= 40 && slices.Equal(kept[:n], other[:n]) {
-						all = append(all, fmt.Sprintf("%s drops what %s has dropped", name, names[i]))
-					}
-				}
-				drew, names = append(drew, kept), append(names, name)
-			}
-		}
-	}
-	return all
-}
-
-// keepsSteps says whether a leg counts steps from where the one before has ended.
-func (l Leg) keepsSteps(before Leg) bool {
-	n := len(before.Calls)
-	return n > 0 && before.Calls[n-1].Do == save && l.From.Dir == before.Calls[n-1].Dir &&
-		len(before.Calls[n-1].Only)+len(l.From.Only) == 0 && !l.From.WeightsOnly && l.From.How != "worker"
 }
 
 // disagree are copies of workers that differ from what was published, where all are to be one.

@@ -62,6 +62,9 @@
 // float32 rounds them, by other signs each time. Where these differ much, rounding decides, and the program says little
 // there; where they don't, the door may be no further away than a few times of that.
 //
+// Ordinary tests hold what needs no model: that no message is larger than MaxFrame (TestMaxFrame), that no two steps
+// drop alike (TestNoTwoStepsDropAlike), and that a reader's pages are the tables (TestModes of fleet/reader).
+//
 // # To add an option
 //
 // A field of strategy.Strategy that is never drawn fails TestEveryOptionIsDrawn. Draw it, and teach the model what it

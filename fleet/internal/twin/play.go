@@ -75,7 +75,6 @@ type Seen struct {
 	windows  map[string][2]int // events that there were before a sight, and behind it
 	orders   map[int][]*event  // by leg
 	glimpses map[int][]glimpse // of readers, by leg
-	wide     []string          // messages that are larger than they may be
 }
 
 // begun says where servers of a leg say that they begin from something else than it does.
@@ -157,7 +156,7 @@ func (r *run) leg(i int, l Leg) error {
 			})
 			continue
 		}
-		way := r.way(l, maker, back)
+		way := r.way(maker, back)
 		f, err := fleet.New(context.Background(), maker, fleet.Options{Transport: way, Logger: r.log.Logger()})
 		if err != nil {
 			return err
@@ -174,11 +173,8 @@ func (r *run) leg(i int, l Leg) error {
 }
 
 // way is a role's way to the network.
-func (r *run) way(l Leg, maker rolemaker.RoleMaker, network transport.Transport) transport.Transport {
+func (r *run) way(maker rolemaker.RoleMaker, network transport.Transport) transport.Transport {
 	role, ok := maker.(rolemaker.UserDefined)
-	if most := l.Strategy.MaxFrame; most > 0 {
-		network = measured{network, most, r}
-	}
 	if r.order == nil || !ok || role.Role != rolemaker.Worker {
 		return network
 	}

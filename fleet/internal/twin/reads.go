@@ -189,28 +189,3 @@ func (m *model) readable() {
 		}
 	}
 }
-
-// pages compares all rows of a job between two steps as its readers have them with those that it gives its workers.
-func (r *role) pages(ctx context.Context) error {
-	o := reader.Options{Token: readToken, Transport: r.network, Servers: r.f.ServerEndpoints()}
-	beside, err := reader.Open(ctx, o)
-	if err != nil {
-		return err
-	}
-	for _, t := range r.p.Net.tables() {
-		all := map[uint64][]float32{}
-		err := beside.Each(ctx, t.Name, func(p reader.Page) error {
-			for i, id := range p.IDs {
-				if all[id] != nil {
-					return fmt.Errorf("row %d of %s comes twice to a reader", id, t.Name)
-				}
-				all[id] = p.W[i*t.Dim:][:t.Dim]
-			}
-			return nil
-		})
-		if err = errors.Join(err, r.has(ctx, t.Name, all, false)); err != nil {
-			return err
-		}
-	}
-	return nil
-}

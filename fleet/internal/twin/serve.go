@@ -119,8 +119,8 @@ func (r *role) unserve() {
 	r.services = services{}
 }
 
-// has compares the rows of a table as the job has them with those that were saved, or that a reader has. Some says that
-// not all of them are to be there.
+// has compares the rows of a table as the job has them with those that were saved. Some says that not all of them are
+// to be there.
 func (r *role) has(ctx context.Context, table string, all map[uint64][]float32, some bool) error {
 	for row, err := range r.f.Rows(ctx, table) {
 		switch {

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -229,37 +228,4 @@ func (t tapped) Call(ctx context.Context, endpoint string, req [][]byte, read fu
 		t.counted(s, push, e, outcome, endpoint == "server-0:1")
 	}
 	return err
-}
-
-// measured notes messages of training that are larger than MaxFrame.
-type measured struct {
-	transport.Transport
-	most int
-	r    *run
-}
-
-// Call implements [transport.Transport].
-func (t measured) Call(ctx context.Context, endpoint string, req [][]byte, read func([]byte) error) error {
-	f, ok := frameOf(req)
-	if !ok || f.Op != wire.OpStep && f.Op != wire.OpPeek && f.Op != wire.OpPiece {
-		return t.Transport.Call(ctx, endpoint, req, read)
-	}
-	sent := 0
-	for _, part := range req {
-		sent += len(part)
-	}
-	t.check("a request", sent)
-	return t.Transport.Call(ctx, endpoint, req, func(body []byte) error {
-		t.check("an answer", len(body))
-		return read(body)
-	})
-}
-
-func (t measured) check(what string, bytes int) {
-	if bytes <= t.most {
-		return
-	}
-	t.r.mu.Lock()
-	defer t.r.mu.Unlock()
-	t.r.saw.wide = append(t.r.saw.wide, fmt.Sprintf("%s of %d bytes, where %d are the most", what, bytes, t.most))
 }

@@ -47,11 +47,6 @@ func (r *role) work(ctx context.Context) (failed error) {
 	if err := r.publish(ctx, at, Call{Dir: at}); err != nil {
 		return err
 	}
-	if r.l.Reads && r.l.Servers > 0 && r.worker == 0 {
-		if err := r.pages(ctx); err != nil {
-			return err
-		}
-	}
 	if r.l.tells() {
 		factor, err := r.f.RateFactor(ctx)
 		if err != nil {

@@ -1,4 +1,4 @@
-package fleet
+package job
 
 import (
 	"slices"
@@ -11,12 +11,12 @@ import (
 // compared returns the fingerprint by which the processes of a job compare what they build. From the strategy it has
 // the mode and all fields that differ from the mode's defaults: a field that a later version adds separates processes
 // only if it is set.
-func (j *job) compared() layout.Fingerprint {
-	all, defaults := strategyFacts(j.strategy), strategyFacts(strategy.Strategy{Mode: j.strategy.Mode})
+func (j *Job) compared() layout.Fingerprint {
+	all, defaults := strategyFacts(j.Strategy), strategyFacts(strategy.Strategy{Mode: j.Strategy.Mode})
 	set := slices.DeleteFunc(all, func(fact string) bool {
 		return !strings.HasPrefix(fact, "strategy mode\t") && slices.Contains(defaults, fact)
 	})
-	return j.layout.Fingerprint(j.rule, append([]string{layout.Fact("workers", j.id.Workers)}, set...)...)
+	return j.Layout.Fingerprint(j.Rule, append([]string{layout.Fact("workers", j.ID.Workers)}, set...)...)
 }
 
 // strategyFacts returns the fields of a strategy, one fact each.

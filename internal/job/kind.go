@@ -1,4 +1,4 @@
-package fleet
+package job
 
 import (
 	"fmt"
@@ -16,36 +16,36 @@ import (
 )
 
 // equip sets what depends on the kind of job: the backend that keeps a worker's weights, and the transport. The kind is
-// chosen once, in Minimize.
-func (f *Fleet) equip(j *job, params []*optimizer.Param) (err error) {
-	if f.id.Local() {
-		j.backend, err = solo.New(params, j.rule, j.strategy, f.log)
+// chosen once.
+func (j *Job) equip() (err error) {
+	if j.ID.Local() {
+		j.Backend, err = solo.New(j.Params, j.Rule, j.Strategy, j.Log)
 		return err
 	}
-	if j.transport, err = compressed(f.options.Transport, j); err != nil {
+	if j.Transport, err = j.compressed(); err != nil {
 		return err
 	}
 	switch {
-	case f.IsServer():
-		j.server = server.Config{Index: f.id.Index, Workers: f.id.Workers, Process: f.process, Endpoints: f.id.Servers,
-			Layout: j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint,
-			Transport: j.transport, Logger: f.log, Stays: f.startedAgain, ReadRows: f.readRows, Pulses: &f.pulses}
-	case f.ServerNum() == 0:
-		j.backend, err = replica.New(replica.Config{Params: params, Rule: j.rule, Strategy: j.strategy,
-			Fingerprint: j.fingerprint,
-			Group: collective.Config{Rank: f.id.Index, Endpoints: f.id.WorkerEndpoints, Transport: j.transport,
-				Logger: f.log, Pulses: &f.pulses}})
+	case j.ID.IsServer():
+		j.Server = server.Config{Index: j.ID.Index, Workers: j.ID.Workers, Process: j.Process, Endpoints: j.ID.Servers,
+			Layout: j.Layout, Rule: j.Rule, Strategy: j.Strategy, Fingerprint: j.Fingerprint,
+			Transport: j.Transport, Logger: j.Log, Stays: j.StartedAgain, ReadRows: j.ReadRows, Pulses: j.Pulses}
+	case len(j.ID.Servers) == 0:
+		j.Backend, err = replica.New(replica.Config{Params: j.Params, Rule: j.Rule, Strategy: j.Strategy,
+			Fingerprint: j.Fingerprint,
+			Group: collective.Config{Rank: j.ID.Index, Endpoints: j.ID.WorkerEndpoints, Transport: j.Transport,
+				Logger: j.Log, Pulses: j.Pulses}})
 	default:
-		j.backend = client.New(client.Config{Worker: f.id.Index, Workers: f.id.Workers, Process: f.process,
-			Servers: f.id.Servers,
-			Layout:  j.layout, Rule: j.rule, Strategy: j.strategy, Fingerprint: j.fingerprint, Transport: j.transport,
-			Logger: f.log, Pulses: &f.pulses})
+		j.Backend = client.New(client.Config{Worker: j.ID.Index, Workers: j.ID.Workers, Process: j.Process,
+			Servers: j.ID.Servers,
+			Layout:  j.Layout, Rule: j.Rule, Strategy: j.Strategy, Fingerprint: j.Fingerprint, Transport: j.Transport,
+			Logger: j.Log, Pulses: j.Pulses})
 	}
 	return err
 }
 
-// suit completes a strategy for this kind of job, or returns an error for options that have no effect in it.
-func suit(id rolemaker.Identity, s strategy.Strategy, rule optimizer.Rule) (strategy.Strategy, error) {
+// Suit completes a strategy for this kind of job, or returns an error for options that have no effect in it.
+func Suit(id rolemaker.Identity, s strategy.Strategy, rule optimizer.Rule) (strategy.Strategy, error) {
 	switch servers := len(id.Servers); {
 	case servers > 0:
 		return s, suitServers(s, rule, servers)

@@ -1,4 +1,4 @@
-package accumulate
+package job
 
 import (
 	"context"
@@ -67,7 +67,7 @@ type thread struct {
 	t *testing.T
 	r *recorder
 	e *optimizer.Param
-	s *Session
+	s *mergedSession
 }
 
 func newThread(t *testing.T, c strategy.GradientMerge) *thread {
@@ -75,7 +75,7 @@ func newThread(t *testing.T, c strategy.GradientMerge) *thread {
 	frozen := &optimizer.Param{Name: "f", Shape: []int{1}, W: make([]float32, 1), Frozen: true}
 	e := &optimizer.Param{Name: "e", Shape: []int{0, 1}, Embedding: true}
 	r := &recorder{w: w}
-	return &thread{t, r, e, New(r, []*optimizer.Param{w, frozen, e}, c)}
+	return &thread{t, r, e, newMerged(r, []*optimizer.Param{w, frozen, e}, c)}
 }
 
 // train makes a step whose gradients are all g.
@@ -263,5 +263,39 @@ func TestFrozenValuesBehindALostPush(t *testing.T) {
 		if got := th.s.Frozen()["f"]; !slices.Equal(got, []float32{0}) {
 			t.Errorf("%s: a checkpoint has %v, want 0", name, got)
 		}
+	}
+}
+
+// failing is a session whose calls return err.
+type failing struct{ err error }
+
+func (f *failing) Begin(context.Context, *optimizer.Step) error { return f.err }
+func (f *failing) End(context.Context, *optimizer.Step) error   { return f.err }
+func (f *failing) Close(context.Context) error                  { return f.err }
+
+// TestFrozenValuesOutliveAnError: a worker is asked to end between two steps whose gradients are merged. Its last checkpoint has the averages
+// of the last update, as long as it opens no other session.
+func TestFrozenValuesOutliveAnError(t *testing.T) {
+	t.Parallel()
+	ctx, inner, m := t.Context(), new(failing), new(merging)
+	frozen := &optimizer.Param{Name: "f", Shape: []int{1}, W: []float32{1}, Frozen: true}
+	open := func() *mergedSession {
+		return m.add(newMerged(inner, []*optimizer.Param{frozen}, strategy.GradientMerge{KSteps: 3}))
+	}
+	s := open()
+	if err := errors.Join(s.Begin(ctx, new(optimizer.Step)), s.End(ctx, &optimizer.Step{Samples: 1})); err != nil {
+		t.Fatal(err)
+	}
+	frozen.W[0] = 2 // as an executor does, behind a step
+	inner.err = context.Canceled
+	if err := s.Begin(ctx, new(optimizer.Step)); err == nil || !s.Over() {
+		t.Fatal("the session goes on")
+	}
+	if got := m.frozen()["f"]; !slices.Equal(got, []float32{1}) {
+		t.Errorf("a checkpoint has %v, want 1", got)
+	}
+	open()
+	if got := m.frozen(); got != nil {
+		t.Errorf("with another session a checkpoint has %v, want the present values", got)
 	}
 }

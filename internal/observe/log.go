@@ -1,4 +1,4 @@
-package fleet
+package observe
 
 import (
 	"context"
@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/gofleet/gofleet/internal/observe"
 )
 
 var jsonLogs sync.Once
@@ -24,7 +22,7 @@ func logger() (*slog.Logger, error) {
 	case "json":
 		jsonLogs.Do(func() { slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil))) })
 	default:
-		return nil, fmt.Errorf("fleet: FLEET_LOG is %q; it can be text, debug or json", format)
+		return nil, fmt.Errorf("FLEET_LOG is %q; it can be text, debug or json", format)
 	}
 	return slog.Default(), nil
 }
@@ -36,7 +34,7 @@ type keeping struct {
 }
 
 // keep returns a log whose warnings are also kept.
-func keep(log *slog.Logger, in *observe.Warnings) *slog.Logger {
+func keep(log *slog.Logger, in *Warnings) *slog.Logger {
 	o := slog.HandlerOptions{ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey && len(groups) == 0 {
 			return slog.Attr{} // the page shows the time
@@ -62,18 +60,10 @@ func (h keeping) WithGroup(name string) slog.Handler {
 }
 
 // keeper keeps the lines that are written to it.
-type keeper struct{ in *observe.Warnings }
+type keeper struct{ in *Warnings }
 
 func (k keeper) Write(line []byte) (int, error) {
 	text := strings.TrimPrefix(strings.TrimSpace(string(line)), "level=")
 	k.in.Add("", text, strings.HasPrefix(text, "ERROR"), time.Now())
 	return len(line), nil
-}
-
-// saved names the error of a call that saves, and keeps it as a warning, since the program may go on.
-func (f *Fleet) saved(call string, err error) error {
-	if err = named(call, err); err != nil {
-		f.warnings.Add("", err.Error(), false, time.Now())
-	}
-	return err
 }
