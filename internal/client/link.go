@@ -39,6 +39,7 @@ type link struct {
 	// each request writes them.
 	heard hearing
 	waits *waits
+	lines spares[*line]
 	asked chan struct{} // holds a value when a server wants a checkpoint saved
 	// besides runs the heartbeats to all servers, and messages that give up cuts.
 	besides besides
@@ -144,7 +145,7 @@ func (l *link) farewell() {
 		if err := b.JSON(ending); err != nil {
 			return err
 		}
-		_, err := l.attempt(ctx, 0, s, b.Parts(), nil)
+		_, err := l.attempt(ctx, s, b.Parts(), nil)
 		return err
 	})
 }
