@@ -50,7 +50,7 @@ func (a *alarm) fired() {
 }
 
 // line is the context of one attempt at a time: it ends with the client, with the caller's context, or when an answer
-// has taken too long. A line that has not ended serves later attempts.
+// has taken too long. A line that has not ended serves later attempts, and still ends with the context of the last.
 type line struct {
 	context.Context // ends with the client
 	alarm
@@ -62,18 +62,30 @@ type line struct {
 // line returns a line for an attempt that ends with ctx, or with errSlow after wait from now on.
 func (l *link) line(ctx context.Context, now time.Time, wait time.Duration) *line {
 	n, ok := l.lines.get()
-	if !ok {
+	if !ok || !n.follow(ctx) {
 		n = new(line)
 		n.Context, n.end = context.WithCancelCause(l.ctx)
 		n.ring = func(time.Time) (never time.Time) { n.end(errSlow); return never }
+		n.follow(ctx)
 	}
-	n.caller = ctx
-	n.stop = context.AfterFunc(ctx, func() { n.end(context.Cause(ctx)) })
 	if wait <= 0 {
 		n.end(errSlow)
 	}
 	n.set(now.Add(wait))
 	return n
+}
+
+// follow has a line end with ctx, and no longer with another. It reports whether the line can be used: an earlier
+// context has not ended it.
+func (n *line) follow(ctx context.Context) bool {
+	if n.caller == nil || n.caller.Done() != ctx.Done() {
+		if n.caller != nil && !n.stop() {
+			return false
+		}
+		n.stop = context.AfterFunc(ctx, func() { n.end(context.Cause(ctx)) })
+	}
+	n.caller = ctx
+	return n.Context.Err() == nil
 }
 
 // Err implements [context.Context]. It does not wait until AfterFunc has noticed that the caller's context has ended.
@@ -82,8 +94,17 @@ func (n *line) Err() error { return cmp.Or(n.caller.Err(), n.Context.Err()) }
 // hangUp takes a line back after its attempt.
 func (l *link) hangUp(n *line) {
 	n.set(time.Time{})
-	if n.stop() && n.Err() == nil {
+	if n.Err() == nil {
 		l.lines.put(n)
+	} else {
+		n.stop()
+	}
+}
+
+// letGo has lines that are not in use no longer follow a context.
+func (l *link) letGo() {
+	for n, ok := l.lines.get(); ok; n, ok = l.lines.get() {
+		n.stop()
 	}
 }
 

@@ -89,6 +89,7 @@ func newLink(c Config) *link {
 // of the link have ended, and reports whether it is the first call.
 func (l *link) stop(cause error) bool {
 	l.end(cause)
+	l.letGo()
 	return l.besides.stop()
 }
 

@@ -24,13 +24,13 @@ var budgets = map[string]budget{
 	"fleet/fleetrun":             {4156, 0},
 	"fleet/train":                {7556, 34},
 	"fleet/train/internal/check": {1542, 0},
-	"internal/...":               {46268, 0},
+	"internal/...":               {46287, 0},
 	"internal/checkpoint":        {2760, 0},
-	"internal/client":            {2234, 0},
+	"internal/client":            {2251, 0},
 	"internal/collective":        {1557, 0},
 	"internal/kernels":           {3040, 0},
 	"internal/server":            {6339, 0},
-	"internal/session":           {1838, 0},
+	"internal/session":           {1839, 0},
 	"internal/starter":           {1799, 0},
 	"internal/table":             {4086, 0},
 	"nn":                         {10816, 190},
@@ -41,8 +41,8 @@ var budgets = map[string]budget{
 	"rolemaker":                  {1833, 16},
 	"rolemaker/...":              {2537, 16},
 	"strategy/...":               {1388, 60},
-	"transport":                  {2740, 27},
-	"transport/...":              {2977, 33},
+	"transport":                  {2758, 27},
+	"transport/...":              {2995, 33},
 }
 
 // TestBudgets holds the house to its size: no part may grow unnoticed, and what a part has lost its budget loses too.

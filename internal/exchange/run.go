@@ -12,9 +12,7 @@ import (
 // Run sends a request and returns when all answers are stored.
 func (x *Exchange) Run(ctx context.Context, r Request) error {
 	if r.Seq > 0 && x.s.Linger > 0 {
-		var release func()
-		ctx, release = linger(ctx, x.s.Linger)
-		defer release()
+		ctx = x.linger(ctx)
 	}
 	if r.Push.Samples > 0 && x.s.Payload != wire.Float32 {
 		return x.narrowly(ctx, r)
@@ -22,24 +20,27 @@ func (x *Exchange) Run(ctx context.Context, r Request) error {
 	return x.exchange(ctx, r)
 }
 
-// linger returns a context that ends d after ctx. If ctx has ended already it returns ctx.
-func linger(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
+// linger returns a context that ends later than ctx, by the servers' Linger. It serves all requests with ctx; if ctx
+// has ended already it returns ctx.
+func (x *Exchange) linger(ctx context.Context) context.Context {
 	if ctx.Err() != nil {
-		return ctx, func() {}
+		return ctx
 	}
-	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	var late *time.Timer
-	over := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(over)
-		late = time.AfterFunc(d, func() { end(context.Cause(ctx)) })
-	})
-	return longer, func() {
-		if !stop() {
-			<-over
-			late.Stop()
-		}
-		end(nil)
+	if done := ctx.Done(); x.longer == nil || x.follows != done {
+		x.Release()
+		longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
+		late := x.s.Linger
+		x.release = context.AfterFunc(ctx, func() { time.AfterFunc(late, func() { end(context.Cause(ctx)) }) })
+		x.longer, x.follows = longer, done
+	}
+	return x.longer
+}
+
+// Release lets go of the context of the last request.
+func (x *Exchange) Release() {
+	if x.longer != nil {
+		x.release()
+		x.longer = nil
 	}
 }
 
