@@ -11,8 +11,8 @@ import (
 
 // Run sends a request and returns when all answers are stored.
 func (x *Exchange) Run(ctx context.Context, r Request) error {
-	if r.Seq > 0 && x.s.Linger > 0 {
-		ctx = x.linger(ctx)
+	if r.Seq > 0 {
+		ctx = x.Linger(ctx, x.s.Linger)
 	}
 	if r.Push.Samples > 0 && x.s.Payload != wire.Float32 {
 		return x.narrowly(ctx, r)
@@ -20,17 +20,16 @@ func (x *Exchange) Run(ctx context.Context, r Request) error {
 	return x.exchange(ctx, r)
 }
 
-// linger returns a context that ends later than ctx, by the servers' Linger. It serves all requests with ctx; if ctx
-// has ended already it returns ctx.
-func (x *Exchange) linger(ctx context.Context) context.Context {
-	if ctx.Err() != nil {
+// Linger returns a context that ends later than ctx, by d; it serves all requests with ctx. If ctx has ended already,
+// or is such a context, it returns ctx.
+func (x *Exchange) Linger(ctx context.Context, d time.Duration) context.Context {
+	if d == 0 || ctx == x.longer || ctx.Err() != nil {
 		return ctx
 	}
 	if done := ctx.Done(); x.longer == nil || x.follows != done {
 		x.Release()
 		longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
-		late := x.s.Linger
-		x.release = context.AfterFunc(ctx, func() { time.AfterFunc(late, func() { end(context.Cause(ctx)) }) })
+		x.release = context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { end(context.Cause(ctx)) }) })
 		x.longer, x.follows = longer, done
 	}
 	return x.longer

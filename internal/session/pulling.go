@@ -15,6 +15,8 @@ type pulling struct {
 	op   wire.Op
 	read []uint64      // by server: versions of the weights, when done
 	done chan struct{} // has an element when it is done
+	// waits says that the thread makes the request itself, when its turn comes; guarded by the session's mu.
+	waits bool
 }
 
 // pulls are a session's pulls, guarded by the session's mu.
@@ -24,20 +26,53 @@ type pulls struct {
 	spare  []*pulling
 }
 
-// rowsFor returns the pull that a step needs: the one that was requested ahead, or a new one. A pull for other ids than
-// the step's is dropped when it arrives.
-func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
-	if p := s.takeNext(st); p != nil {
-		return p, nil
-	}
-	p := s.newPulling(st, idsOf)
-	kind := mode.PullRows
+// pullNow pulls the rows of a step, with the gradient that waits to be sent. The training thread makes this request
+// itself, in its turn, so that rows arrive in the step, and no other goroutine is waited for.
+func (s *asyncSession) pullNow(ctx context.Context, st *optimizer.Step) error {
+	p, kind := s.newPulling(st, idsOf), mode.PullRows
 	if st.Eval {
 		kind = mode.PullPeek
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return p, s.ask(kind, p)
+	p.waits = true
+	if err := s.ask(kind, p); err != nil {
+		return err
+	}
+	err := s.await(ctx, func() bool { pull, ok := s.queue.Ready(); return ok && pull == kind })
+	longer := ctx
+	if err == nil {
+		// before the look at ctx: with a gradient the request must not end with it
+		longer = s.x.Linger(ctx, s.w.Strategy.HeartbeatInterval.Std())
+		err = describe(context.Cause(ctx), "pulling", s.w)
+	}
+	if err != nil {
+		p.waits = false // a sender makes the request, for nobody
+		s.act()
+		return err
+	}
+	t := s.next()
+	s.act()
+	s.mu.Unlock()
+	err = s.makeNow(ctx, longer, t, st)
+	s.mu.Lock()
+	s.spared(p)
+	return err
+}
+
+// makeNow makes the request of the thread's own pull. With a gradient it ends with longer; without one, the end of ctx
+// is no failure of the session.
+func (s *asyncSession) makeNow(ctx, longer context.Context, t task, st *optimizer.Step) error {
+	if t.g != nil {
+		ctx = longer
+	}
+	err := s.make(ctx, s.x, t, own(s.now, st))
+	failure := err
+	if copy(s.from, t.p.read); t.g == nil && ctx.Err() != nil {
+		failure = nil
+	}
+	s.answered(t, failure)
+	return err
 }
 
 // takeNext returns the pull that was requested ahead, if it is for this step; nil means that the step needs a pull of
@@ -70,12 +105,7 @@ func (s *asyncSession) lookAhead(next *pulling) error {
 func (s *asyncSession) denseCame(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.queue.Late() {
-		if err := s.sleep(ctx, "waiting for servers"); err != nil {
-			return err
-		}
-	}
-	return s.failure()
+	return s.await(ctx, func() bool { return !s.queue.Late() })
 }
 
 // newPulling makes a pull for some ids of a step.
@@ -112,11 +142,17 @@ func (s *asyncSession) room() *pulling {
 func (s *asyncSession) putBack(p *pulling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.spared(p)
+}
+
+// spared is putBack for a caller that holds mu.
+func (s *asyncSession) spared(p *pulling) {
+	p.waits = false
 	s.pulls.spare = append(s.pulls.spare, p)
 }
 
-// await waits until a pull is done, the session has failed, or ctx ends.
-func (s *asyncSession) await(ctx context.Context, p *pulling) error {
+// arrive waits until a pull is done, the session has failed, or ctx ends.
+func (s *asyncSession) arrive(ctx context.Context, p *pulling) error {
 	select {
 	case <-s.failed: // even if the pull has arrived
 		return s.fails()
