@@ -14,33 +14,38 @@ import (
 	"github.com/gofleet/gofleet/strategy"
 )
 
-// TestAThreadThatComesAtOnce begins each step right after the one before, whose batch was not known until then: its pull takes the
-// gradient along, and sees it.
+// TestAThreadThatComesAtOnce begins each step right after the one before, whether its batch was known then or not: the thread makes
+// the request itself, with the gradient, and sees that.
 func TestAThreadThatComesAtOnce(t *testing.T) {
 	// Serial: it sets GOMAXPROCS, so that no sender comes first.
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	synctest.Test(t, func(t *testing.T) {
-		const steps = 50
-		j := newJob(t, 1, 1, strategy.Async())
-		j.serve(0)
-		var trips atomic.Int64
-		c := j.join(0, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
-			if h.Op == wire.OpStep {
-				trips.Add(1)
+	for _, next := range [][]uint64{nil, {7}} {
+		synctest.Test(t, func(t *testing.T) {
+			const steps = 50
+			j := newJob(t, 1, 1, strategy.Async())
+			j.serve(0)
+			var trips, own atomic.Int64
+			c := j.join(0, &tap{Transport: j.net, before: func(_ string, h wire.Header) error {
+				if h.Op == wire.OpStep {
+					trips.Add(1)
+				}
+				if stack := make([]byte, 1<<14); h.Samples > 0 && strings.Contains(string(stack[:runtime.Stack(stack, false)]), "(*thread).train") {
+					own.Add(1)
+				}
+				return nil
+			}})
+			trips.Store(0)
+			th := open(t, c)
+			for i := range steps {
+				st := th.train(1, []uint64{7}, next)
+				all(t, "rows that a step begins with", st.Rows[0].W, -float32(i))
 			}
-			return nil
-		}})
-		trips.Store(0)
-		th := open(t, c)
-		for i := range steps {
-			st := th.train(1, []uint64{7}, nil)
-			all(t, "rows that a step begins with", st.Rows[0].W, -float32(i))
-		}
-		check(t, c.drain(t.Context()))
-		if n := trips.Load(); n > steps+steps/2 { // a thread may be preempted
-			t.Errorf("%d steps took %d requests, want little more than one each", steps, n)
-		}
-	})
+			check(t, c.drain(t.Context()))
+			if trips, own := trips.Load(), own.Load(); trips > steps+steps/2 || own < steps/2 { // a thread may be preempted
+				t.Errorf("next %d: %d steps took %d requests, %d gradients were pushed by the thread", next, steps, trips, own)
+			}
+		})
+	}
 }
 
 // slowly answers steps after a while, while that is set.

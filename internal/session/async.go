@@ -123,7 +123,9 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	next := s.newPulling(st, nextOf)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lookAhead(next)
+	err := s.lookAhead(next)
+	s.act()
+	return err
 }
 
 // pullAll fetches all weights for a step: a session's first one, or the first after a meeting. None of the session's
@@ -151,8 +153,8 @@ func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 		return s.denseCame(ctx)
 	}
 	p := s.takeNext(st)
-	if p == nil {
-		return s.pullNow(ctx, st)
+	if p == nil || p.waits {
+		return s.pullNow(ctx, st, p)
 	}
 	if err := s.arrive(ctx, p); err != nil {
 		return err
@@ -221,15 +223,16 @@ func (s *asyncSession) filled(at int, next *pulling, pullsNext bool) error {
 	if ticket := s.queue.Filled(at, next != nil || s.pulls.next != nil); ticket != 0 {
 		time.AfterFunc(time.Duration(s.w.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
 	}
-	switch {
-	case next != nil:
-		return s.lookAhead(next)
-	case pullsNext && s.pulls.next == nil && s.queue.Requests() == 1:
+	var err error
+	if next != nil {
+		err = s.lookAhead(next)
+	}
+	if pullsNext && s.queue.Requests() == 1 {
 		s.remind()
-	default:
+	} else {
 		s.act()
 	}
-	return nil
+	return err
 }
 
 // waited sends a gradient that has waited long enough for others, unless it was sent.

@@ -27,17 +27,24 @@ type pulls struct {
 }
 
 // pullNow pulls the rows of a step, with the gradient that waits to be sent. The training thread makes this request
-// itself, in its turn, so that rows arrive in the step, and no other goroutine is waited for.
-func (s *asyncSession) pullNow(ctx context.Context, st *optimizer.Step) error {
-	p, kind := s.newPulling(st, idsOf), mode.PullRows
+// itself, in its turn, so that rows arrive in the step, and no other goroutine is waited for. p was requested ahead and
+// not sent; nil if it was not requested.
+func (s *asyncSession) pullNow(ctx context.Context, st *optimizer.Step, p *pulling) error {
+	kind := mode.PullRows
 	if st.Eval {
 		kind = mode.PullPeek
+	}
+	asked := p != nil
+	if !asked {
+		p = s.newPulling(st, idsOf)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.waits = true
-	if err := s.ask(kind, p); err != nil {
-		return err
+	if !asked {
+		if err := s.ask(kind, p); err != nil {
+			return err
+		}
 	}
 	err := s.await(ctx, func() bool { pull, ok := s.queue.Ready(); return ok && pull == kind })
 	longer := ctx
@@ -75,8 +82,8 @@ func (s *asyncSession) makeNow(ctx, longer context.Context, t task, st *optimize
 	return err
 }
 
-// takeNext returns the pull that was requested ahead, if it is for this step; nil means that the step needs a pull of
-// its own.
+// takeNext returns the pull that was requested ahead, if it is for this step, and waits if it was not sent; nil means
+// that the step needs a pull of its own.
 func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,10 +95,11 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	if !p.are(s.w, st) {
 		return nil
 	}
+	p.waits = s.pulls.wanted[mode.PullRows] == p
 	return p
 }
 
-// lookAhead requests what the next step will need. The caller holds mu. There is one such pull at a time.
+// lookAhead requests what the next step will need. The caller holds mu, and acts. There is one such pull at a time.
 func (s *asyncSession) lookAhead(next *pulling) error {
 	if err := s.ask(mode.PullRows, next); err != nil {
 		return err
@@ -116,13 +124,12 @@ func (s *asyncSession) newPulling(st *optimizer.Step, ids func(*optimizer.Rows) 
 	return p
 }
 
-// ask passes a pull to the queue. The caller holds mu. It fails if the queue accepts nothing more.
+// ask passes a pull to the queue. The caller holds mu, and acts. It fails if the queue accepts nothing more.
 func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	if !s.queue.Want(kind) {
 		return s.over()
 	}
 	s.pulls.wanted[kind] = p
-	s.act()
 	return nil
 }
 
