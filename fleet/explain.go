@@ -25,7 +25,7 @@ type Explanation struct {
 	// IDs is the assumed number of ids that a step touches in each embedding.
 	IDs map[string]int
 	// Servers is the expected traffic with each server; bytes are counted before compression. Apart is the same for
-	// steps that don't know the ids of the next batch.
+	// steps that don't know the ids of the next batch; in async, one that begins right after another takes less.
 	Servers, Apart []stats.Traffic
 	// Counts and Transport are the measured counters of a worker and its transport since the job began; they are zero
 	// before training. They include joining, heartbeats, evaluations and saves. If processes share an in-memory

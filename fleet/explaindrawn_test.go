@@ -170,8 +170,9 @@ func sumTraffic(sum *stats.Traffic, t stats.Traffic) {
 
 // TestExplainedJobs compares what is expected of drawn jobs with what sixty steps more have taken more: bytes to 5 %,
 // round trips to the last, but for those of small frames to several servers, where rows don't lie as evenly as is
-// expected: one for each table and server, with its frames' heads. In ssp and geo one worker trains: what others change
-// meanwhile depends on who is faster.
+// expected: one for each table and server, with its frames' heads. In async, where the next ids are not known, a pull
+// that comes at once may save a trip to each server, with the push that it takes along. In ssp and geo one worker
+// trains: what others change meanwhile depends on who is faster.
 func TestExplainedJobs(t *testing.T) {
 	t.Parallel()
 	trial.EachSeed(t, 40, func(seed trial.Seed) {
@@ -181,6 +182,9 @@ func TestExplainedJobs(t *testing.T) {
 			most := 0.09
 			if d.s.MaxFrame > 0 && d.servers > 1 {
 				most += float64(d.servers * len(d.tables))
+			}
+			if d.s.Mode == strategy.ModeAsync && !d.ahead {
+				want.Trips -= min(max(0, want.Trips-is.Trips), float64(d.servers))
 			}
 			trips := math.Abs(want.Trips - is.Trips)
 			off := func(want, is float64) bool { return math.Abs(want-is) > 0.05*is+128*trips }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/valyala/fasthttp"
@@ -34,23 +35,23 @@ type clientConn struct {
 	head   fasthttp.RequestHeader
 	answer fasthttp.ResponseHeader
 
-	probe   probe
-	broken  bool          // must not be used again
-	abort   func()        // makes calls that block on the connection return
-	aborted chan struct{} // closed by abort, which runs at most once; the connection is then broken
+	probe  probe
+	broken bool        // must not be used again
+	stop   func() bool // ends the watch
+
+	mu      sync.Mutex      // guards the fields below
+	watched <-chan struct{} // Done of the context of the last call
+	calling bool            // that call is under way
+	aborted bool            // the connection is broken
 }
 
 // newClientConn prepares conn for requests of f; raw is the socket below it.
 func newClientConn(conn, raw net.Conn, f *FastHTTP) *clientConn {
 	c := &clientConn{
-		Conn:    conn,
-		br:      bufio.NewReaderSize(conn, bufferSize),
-		bw:      bufio.NewWriterSize(conn, bufferSize),
-		aborted: make(chan struct{}),
-	}
-	c.abort = func() {
-		_ = c.SetDeadline(time.Unix(1, 0))
-		close(c.aborted)
+		Conn: conn,
+		br:   bufio.NewReaderSize(conn, bufferSize),
+		bw:   bufio.NewWriterSize(conn, bufferSize),
+		stop: func() bool { return true },
 	}
 	c.probe.watch(raw)
 	c.answer.SetNoDefaultContentType(true) // gofleet's servers send none
@@ -68,23 +69,46 @@ func newClientConn(conn, raw net.Conn, f *FastHTTP) *clientConn {
 	return c
 }
 
-func (c *clientConn) close() { _ = c.Conn.Close() }
+func (c *clientConn) close() {
+	c.stop()
+	_ = c.Conn.Close()
+}
 
 // alive reports whether the server has kept the idle connection open and silent.
 func (c *clientConn) alive() bool { return c.br.Buffered() == 0 && c.probe.quiet() }
 
-// watch makes the end of ctx abort the connection until leave is called. It needs no goroutine unless ctx does end.
-func (c *clientConn) watch(ctx context.Context) (leave func()) {
-	if ctx.Done() == nil {
-		return func() {}
+// watch makes the end of ctx abort the connection until leave is called. It needs no goroutine unless ctx does end, and
+// next to no time if ctx is that of the call before, whose end is still watched for.
+func (c *clientConn) watch(ctx context.Context) {
+	done := ctx.Done()
+	c.mu.Lock()
+	before := c.watched
+	c.watched, c.calling = done, true
+	c.mu.Unlock()
+	if done != before {
+		c.stop()
+		c.stop = context.AfterFunc(ctx, func() { c.abort(done) })
+	} else if ctx.Err() != nil { // perhaps before this call began
+		c.abort(done)
 	}
-	stop := context.AfterFunc(ctx, c.abort)
-	return func() {
-		if !stop() {
-			<-c.aborted
-			c.broken = true
-		}
+}
+
+// abort makes a call that blocks on the connection return, unless the call with the context of done is over.
+func (c *clientConn) abort(done <-chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.calling && c.watched == done {
+		c.aborted = true
+		_ = c.SetDeadline(time.Unix(1, 0))
 	}
+}
+
+// leave ends the call.
+func (c *clientConn) leave() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calling = false
+	c.broken = c.broken || c.aborted
 }
 
 // roundTrip sends a request and reads its answer. After an error the connection is broken; after an answer, even a

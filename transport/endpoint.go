@@ -38,8 +38,8 @@ func onThisMachine(network, addr string) bool {
 
 // staysHere is onThisMachine for an endpoint that is not resolved: localhost is the only name that it accepts.
 func staysHere(endpoint string) bool {
-	return strings.HasPrefix(endpoint, "unix:") || strings.HasPrefix(endpoint, "localhost:") ||
-		onThisMachine("tcp", endpoint)
+	return strings.HasPrefix(endpoint, "127.0.0.1:") || strings.HasPrefix(endpoint, "unix:") ||
+		strings.HasPrefix(endpoint, "localhost:") || onThisMachine("tcp", endpoint)
 }
 
 // named is the endpoint that clients call: as it was written, with the assigned port in place of 0.

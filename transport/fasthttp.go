@@ -194,9 +194,9 @@ func (f *FastHTTP) exchange(ctx context.Context, endpoint string, req [][]byte, 
 	if err != nil {
 		return nil, err
 	}
-	leave := c.watch(ctx)
+	c.watch(ctx)
 	body, err := c.roundTrip(req, size, f.MessageLimit())
-	leave()
+	c.leave()
 	if c.broken || !f.idle.put(endpoint, c, orDefault(f.IdleConns, 16)) {
 		c.close()
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,17 +36,17 @@ func (l *link) do(ctx context.Context, p patience, server int, req [][]byte, rea
 	if l.ctx.Err() != nil {
 		return l.ended(l.ctx, server)
 	}
-	ctx, leave := peer.Bound(ctx, l.ctx)
-	defer leave()
-	if p.watched {
-		defer l.waits.watch(server)()
-	}
 	now := time.Now()
+	if p.watched {
+		defer l.waits.watch(server, now).stop()
+	}
 	defer l.meter.asked(server, req, now)
 	a := asking{l: l, server: server, patience: p, began: now, limit: now.Add(l.strategy.WaitTimeout.Std() + p.more)}
 	for pause := pauses.First; ; pause = min(2*pause, pauses.Last) {
-		last := ctx.Err() != nil
-		answered, err := l.attempt(ctx, min(a.patience.wait, time.Until(a.limit)), server, req, read)
+		last := l.over(ctx)
+		line := l.line(ctx, now, min(a.patience.wait, a.limit.Sub(now)))
+		answered, err := l.attempt(line, server, req, read)
+		l.hangUp(line)
 		verdict, err := a.judge(ctx, answered, err)
 		if errors.Is(err, wire.ErrWentBack) && !p.joins && l.ctx.Err() == nil {
 			l.fail(err)
@@ -54,10 +55,16 @@ func (l *link) do(ctx context.Context, p patience, server int, req [][]byte, rea
 			return err
 		}
 		if verdict == peer.Pause {
-			_ = awake.Rest(ctx, pause) // the attempt after the end of ctx is the last, whose error can give the reason
+			resting, leave := peer.Bound(ctx, l.ctx)
+			_ = awake.Rest(resting, pause) // the attempt after its end is the last, whose error can give the reason
+			leave()
 		}
+		now = time.Now()
 	}
 }
+
+// over reports whether a request ends, with its caller's context or with the client.
+func (l *link) over(ctx context.Context) bool { return ctx.Err() != nil || l.ctx.Err() != nil }
 
 // asking is a request under way to a server, with the results of its attempts so far.
 type asking struct {
@@ -78,7 +85,7 @@ func (a *asking) judge(ctx context.Context, answered bool, err error) (peer.Verd
 	switch {
 	case err == nil:
 		return peer.Done, nil
-	case ctx.Err() != nil && !errors.Is(err, wire.ErrWentBack): // ErrWentBack is an answer
+	case a.l.over(ctx) && !errors.Is(err, wire.ErrWentBack): // ErrWentBack is an answer
 		return peer.Done, a.l.ended(ctx, a.server)
 	case errors.Is(err, errSlow):
 		return a.slow()
@@ -228,16 +235,11 @@ func (l *link) longestWait() time.Duration { return 4 * l.strategy.WorkerTimeout
 // errSlow is the error of an attempt that was given up for the next.
 var errSlow = errors.New("no answer yet")
 
-// attempt makes one attempt and reports whether the server answered it. It returns errSlow when no answer has come
-// within limit; 0 is none. An answer with another job's number is an error: a process of another run may have the
-// endpoint now. A good answer counts as a sign of life of the server.
-func (l *link) attempt(ctx context.Context, limit time.Duration, server int, req [][]byte,
-	read func(*wire.Frame) error) (answered bool, err error) {
-	if limit != 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, limit, errSlow)
-		defer cancel()
-	}
+// attempt makes one attempt and reports whether the server answered it. It returns errSlow when that is why ctx ended
+// before an answer. An answer with another job's number is an error: a process of another run may have the endpoint
+// now. A good answer counts as a sign of life of the server.
+func (l *link) attempt(ctx context.Context, server int, req [][]byte, read func(*wire.Frame) error) (answered bool,
+	err error) {
 	life := &l.lives[server]
 	if l.life.number == 0 { // before this worker joins, the server may still be restarted
 		life = nil
@@ -263,10 +265,11 @@ func (l *link) attempt(ctx context.Context, limit time.Duration, server int, req
 // ended returns why a call ended before its answer. An error that ended the client goes first, such as a lost server,
 // which it names itself; after a plain Close, ctx's own cause is returned.
 func (l *link) ended(ctx context.Context, server int) error {
-	if cause := context.Cause(l.ctx); cause != nil && cause != ErrClosed {
+	cause := context.Cause(l.ctx)
+	if cause != nil && cause != ErrClosed {
 		return cause
 	}
-	return l.name(server, context.Cause(ctx))
+	return l.name(server, cmp.Or(context.Cause(ctx), cause))
 }
 
 // name adds to an error which server it is about, and what that server waited for at its last heartbeat.

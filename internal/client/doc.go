@@ -7,6 +7,7 @@
 //	await.go      waiting for servers that start later
 //	heartbeat.go  heartbeats to servers, and noticing that a server has ended
 //	call.go       one request to one server, repeated while that is safe
+//	alarm.go      timers that many requests share, one after the other
 //	waits.go      log lines about requests that wait for long
 //	meter.go      durations of requests, and bytes on each link
 //	gather.go     barriers and reductions

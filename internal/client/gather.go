@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -150,7 +151,7 @@ func (g *gathering) room() int { return max(g.most/g.workers, 1<<10) }
 // number grows even if the request fails: gather takes it back if the same call comes again.
 func (g *gathering) round(ctx context.Context, part wire.Gather) (all wire.Gathered, err error) {
 	part.N = g.made.Add(1)
-	defer g.link.waits.watch(0)()
+	defer g.link.waits.watch(0, time.Now()).stop()
 	if err := g.link.control(ctx, 0, wire.OpGather, part, &all); err != nil {
 		return all, err
 	}

@@ -95,7 +95,7 @@ func (l *link) ping(server int) error {
 		h.Seq = wire.Asked
 	}
 	b.Reset(h)
-	_, err := l.attempt(ctx, 0, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
+	_, err := l.attempt(ctx, server, b.Parts(), func(f *wire.Frame) error { return l.told(server, f) })
 	return err
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/wire"
@@ -20,7 +21,7 @@ func (c *Client) Ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
 			return nil, err
 		}
 	}
-	defer c.link.waits.watch(0)()
+	defer c.link.waits.watch(0, time.Now()).stop()
 	told, loads, err := c.led(ctx, at)
 	if err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type link struct {
 	// each request writes them.
 	heard hearing
 	waits *waits
+	lines spares[*line]
 	asked chan struct{} // holds a value when a server wants a checkpoint saved
 	// besides runs the heartbeats to all servers, and messages that give up cuts.
 	besides besides
@@ -88,6 +89,7 @@ func newLink(c Config) *link {
 // of the link have ended, and reports whether it is the first call.
 func (l *link) stop(cause error) bool {
 	l.end(cause)
+	l.letGo()
 	return l.besides.stop()
 }
 
@@ -144,7 +146,7 @@ func (l *link) farewell() {
 		if err := b.JSON(ending); err != nil {
 			return err
 		}
-		_, err := l.attempt(ctx, 0, s, b.Parts(), nil)
+		_, err := l.attempt(ctx, s, b.Parts(), nil)
 		return err
 	})
 }

@@ -2,7 +2,6 @@ package client
 
 import (
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,6 +19,8 @@ type waits struct {
 	long atomic.Int32 // how many requests have waited for long
 	// said is the time of the last line, about any server.
 	said atomic.Pointer[time.Time]
+	// watches are not in use.
+	watches spares[*watch]
 }
 
 // The time that a request waits before a line is logged, and the least time between two lines.
@@ -31,31 +32,45 @@ const (
 // failed stores the error of an attempt.
 func (w *waits) failed(server int, err error) { w.why[server].Store(&err) }
 
-// watch logs lines about a request to a server until stop is called. It starts no goroutine before waitsLong has
-// passed. stop takes the request out of the count; it must be called once.
-func (w *waits) watch(server int) (stop func()) {
-	began := time.Now()
+// watch is a request that waits; waits keeps its memory for later ones.
+type watch struct {
+	alarm
+	waits  *waits
+	server int
+	began  time.Time
+	long   bool // it is in the count; guarded by mu
+}
+
+// watch logs lines about a request to a server, which began at some time, until stop is called, once.
+func (w *waits) watch(server int, began time.Time) *watch {
 	w.why[server].Store(nil)
-	var timer *time.Timer
-	var long sync.Once
-	var over atomic.Bool
-	timer = time.AfterFunc(waitsLong, func() {
-		if over.Load() {
-			return // stop was called while the timer was set again
-		}
-		long.Do(func() { w.long.Add(1) })
-		w.say(server, time.Since(began))
-		timer.Reset(saysAgain)
-	})
-	return func() {
-		over.Store(true)
-		timer.Stop()
-		counted := true
-		long.Do(func() { counted = false })
-		if counted {
-			w.long.Add(-1)
-		}
+	is, ok := w.watches.get()
+	if !ok {
+		is = &watch{waits: w}
+		is.ring = is.late
 	}
+	is.server, is.began = server, began
+	is.set(began.Add(waitsLong))
+	return is
+}
+
+// late logs a line, and counts the request.
+func (is *watch) late(now time.Time) (next time.Time) {
+	if !is.long {
+		is.long = true
+		is.waits.long.Add(1)
+	}
+	is.waits.say(is.server, now.Sub(is.began))
+	return now.Add(saysAgain)
+}
+
+// stop takes the request out of the count.
+func (is *watch) stop() {
+	if is.set(time.Time{}); is.long {
+		is.long = false
+		is.waits.long.Add(-1)
+	}
+	is.waits.watches.put(is)
 }
 
 // computes reports whether a server waits for a worker that lives and computes.

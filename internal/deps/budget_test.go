@@ -24,13 +24,13 @@ var budgets = map[string]budget{
 	"fleet/fleetrun":             {4175, 0},
 	"fleet/train":                {7630, 34},
 	"fleet/train/internal/check": {1542, 0},
-	"internal/...":               {46816, 0},
+	"internal/...":               {47030, 0},
 	"internal/checkpoint":        {2769, 0},
-	"internal/client":            {2136, 0},
+	"internal/client":            {2251, 0},
 	"internal/collective":        {1560, 0},
 	"internal/kernels":           {2565, 0},
-	"internal/server":            {6337, 0},
-	"internal/session":           {1832, 0},
+	"internal/server":            {6340, 0},
+	"internal/session":           {1922, 0},
 	"internal/starter":           {1802, 0},
 	"internal/table":             {4086, 0},
 	"nn":                         {10827, 190},
@@ -41,8 +41,8 @@ var budgets = map[string]budget{
 	"rolemaker":                  {1833, 16},
 	"rolemaker/...":              {2537, 16},
 	"strategy/...":               {1388, 60},
-	"transport":                  {2740, 27},
-	"transport/...":              {2977, 33},
+	"transport":                  {2758, 27},
+	"transport/...":              {2995, 33},
 }
 
 // TestBudgets holds the house to its size: no part may grow unnoticed, and what a part has lost its budget loses too.

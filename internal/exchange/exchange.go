@@ -57,6 +57,10 @@ type Exchange struct {
 	feedback *feedback
 	lanes    []lane // by server
 	shares   []layout.Share
+	// longer, nil at first, is what the last context became whose requests linger; follows is that one's Done.
+	longer  context.Context
+	follows <-chan struct{}
+	release func() bool // lets go of it
 }
 
 // New returns an exchange with servers.

@@ -11,10 +11,8 @@ import (
 
 // Run sends a request and returns when all answers are stored.
 func (x *Exchange) Run(ctx context.Context, r Request) error {
-	if r.Seq > 0 && x.s.Linger > 0 {
-		var release func()
-		ctx, release = linger(ctx, x.s.Linger)
-		defer release()
+	if r.Seq > 0 {
+		ctx = x.Linger(ctx, x.s.Linger)
 	}
 	if r.Push.Samples > 0 && x.s.Payload != wire.Float32 {
 		return x.narrowly(ctx, r)
@@ -22,24 +20,26 @@ func (x *Exchange) Run(ctx context.Context, r Request) error {
 	return x.exchange(ctx, r)
 }
 
-// linger returns a context that ends d after ctx. If ctx has ended already it returns ctx.
-func linger(ctx context.Context, d time.Duration) (longer context.Context, release func()) {
-	if ctx.Err() != nil {
-		return ctx, func() {}
+// Linger returns a context that ends later than ctx, by d; it serves all requests with ctx. If ctx has ended already,
+// or is such a context, it returns ctx.
+func (x *Exchange) Linger(ctx context.Context, d time.Duration) context.Context {
+	if d == 0 || ctx == x.longer || ctx.Err() != nil {
+		return ctx
 	}
-	longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	var late *time.Timer
-	over := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		defer close(over)
-		late = time.AfterFunc(d, func() { end(context.Cause(ctx)) })
-	})
-	return longer, func() {
-		if !stop() {
-			<-over
-			late.Stop()
-		}
-		end(nil)
+	if done := ctx.Done(); x.longer == nil || x.follows != done {
+		x.Release()
+		longer, end := context.WithCancelCause(context.WithoutCancel(ctx))
+		x.release = context.AfterFunc(ctx, func() { time.AfterFunc(d, func() { end(context.Cause(ctx)) }) })
+		x.longer, x.follows = longer, done
+	}
+	return x.longer
+}
+
+// Release lets go of the context of the last request.
+func (x *Exchange) Release() {
+	if x.longer != nil {
+		x.release()
+		x.longer = nil
 	}
 }
 

@@ -243,27 +243,32 @@ func (q *SendQueue) Want(p Pull) bool {
 	return true
 }
 
-// Next returns a request to send now, if there is one. A pull for an evaluation goes first, since its thread waits; the
-// gradients before it are sent when they would have been.
+// Ready reports whether there is a request to send now, and what it pulls. A pull for an evaluation goes first, since
+// its thread waits; the gradients before it are sent when they would have been.
+func (q *SendQueue) Ready() (pull Pull, ok bool) {
+	switch pull = q.pull(); {
+	case q.end == queueFailed:
+		return pull, false
+	case q.o.Apart() && pull != PullNone && !q.pulling:
+		return pull, true
+	case q.busy == q.o.ThreadPoolSize:
+		return pull, false
+	case !q.o.Apart() && pull != PullNone:
+		return pull, true
+	}
+	return PullNone, q.due()
+}
+
+// Next returns the request to send now, if there is one.
 func (q *SendQueue) Next() (s Send, ok bool) {
 	s.Place = -1
-	switch pull := q.pull(); {
-	case q.end == queueFailed:
-		return s, false
-	case q.o.Apart() && pull != PullNone && !q.pulling:
-		q.pulling, s.Pull = true, pull
-	case q.busy == q.o.ThreadPoolSize:
-		return s, false
-	case !q.o.Apart() && pull != PullNone:
-		q.busy++
-		if s.Pull = pull; pull == PullRows {
-			q.take(&s)
-		}
-	case q.due():
-		q.busy++
+	if s.Pull, ok = q.Ready(); !ok {
+		return Send{Place: -1}, false
+	}
+	if q.goesApart(s) {
+		q.pulling = true
+	} else if q.busy++; s.Pull != PullPeek {
 		q.take(&s)
-	default:
-		return s, false
 	}
 	q.wanted[s.Pull] = false
 	if s.Dense = q.bringsDense(s); s.Dense && !q.goesApart(s) {

@@ -113,10 +113,13 @@ func (d *door) serve(f *wire.Frame, r *state.Reply) error {
 	if err := d.admit(&f.Header); err != nil {
 		return err
 	}
-	if g := d.st.Generation(); g != nil && (f.Job == g.Servers() || f.Job == g.Life(f.Worker, f.Life)) {
-		r.Header().Job, r.Header().ServerLife = f.Job, d.st.Lives.Own()
-		if err := d.st.Lives.Admit(&f.Header, d.index, f.Job == g.Servers()); err != nil {
-			return err
+	if g := d.st.Generation(); g != nil {
+		worker := f.Job == g.Life(f.Worker, f.Life)
+		if worker || f.Job == g.Servers() {
+			r.Header().Job, r.Header().ServerLife = f.Job, d.st.Lives.Own()
+			if err := d.st.Lives.Admit(&f.Header, d.index, !worker); err != nil {
+				return err
+			}
 		}
 	}
 	if d.handlers[f.Op] == nil {

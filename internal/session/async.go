@@ -25,9 +25,11 @@ const waitUnit = 10 * time.Millisecond
 //
 // If the next batch is known, the pull of its rows travels with the gradients of this one: one round trip a step, which
 // the step waits for, and it includes every update of its own worker. With the strategy's LookAhead the pull is sent
-// when this step begins and arrives while it computes; a step then misses the worker's last update. The training thread
-// calls Begin and End, and senders make requests. Both use the queue under mu; gradients and pulls belong to one side
-// at a time, as the queue decides.
+// when this step begins and arrives while it computes; a step then misses the worker's last update. If it is not known,
+// the training thread makes the pull itself when it comes, with the gradients unless they are on their way.
+//
+// The training thread calls Begin and End, and senders make all other requests. Both use the queue under mu; gradients
+// and pulls belong to one side at a time, as the queue decides.
 type asyncSession struct {
 	w   *Worker
 	ctx context.Context         // of its requests
@@ -40,6 +42,9 @@ type asyncSession struct {
 	has    int // the version of the dense weights in params
 	intake intake
 	merger *gradient.Merger
+	// x makes the thread's own requests; now is memory for what they ask for.
+	x   *exchange.Exchange
+	now []exchange.Rows
 	// staging has the dense weights that arrived and that no step has begun with.
 	staging *staging
 	// senders and failed need no lock: they synchronize by channels.
@@ -78,13 +83,14 @@ func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
 		intake:  newIntake(w, params),
 		merger:  gradient.NewMerger(params, w.Rule, w.Strategy),
 		staging: newStaging(w, params),
-		senders: senders{work: make(chan task, queue.Requests()), receipt: make(chan struct{}, 1)},
+		senders: senders{work: make(chan task, queue.Requests()+1), receipt: make(chan struct{}, 1)},
 		failed:  make(chan struct{}),
 		queue:   queue,
 	}
 	for range s.queue.Places() {
 		s.gradients = append(s.gradients, &queued{Step: gradient.NewStep(params)})
 	}
+	s.x, s.now = s.staging.exchange(w.Servers), newPull(w)
 	s.ctx, s.end = context.WithCancelCause(w.Context)
 	s.start()
 	return s
@@ -117,7 +123,9 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	next := s.newPulling(st, nextOf)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lookAhead(next)
+	err := s.lookAhead(next)
+	s.act()
+	return err
 }
 
 // pullAll fetches all weights for a step: a session's first one, or the first after a meeting. None of the session's
@@ -127,13 +135,14 @@ func (s *asyncSession) pullAll(ctx context.Context, st *optimizer.Step) error {
 		return err
 	}
 	s.met = s.w.meetings.Load()
-	x := s.staging.exchange(s.w.Servers)
-	r := exchange.Request{Op: wire.OpStep, Pull: own(newPull(s.w), st)}
-	if err := x.Run(ctx, r); err != nil {
+	s.x.Forget()
+	s.x.NoDense = false
+	r := exchange.Request{Op: wire.OpStep, Pull: own(s.now, st)}
+	if err := s.x.Run(ctx, r); err != nil {
 		return describe(err, "pulling", s.w)
 	}
 	s.staging.arrived()
-	x.Read(s.from)
+	s.x.Read(s.from)
 	return nil
 }
 
@@ -143,11 +152,11 @@ func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 	if len(st.Rows) == 0 && !st.Eval {
 		return s.denseCame(ctx)
 	}
-	p, err := s.rowsFor(st)
-	if err != nil {
-		return err
+	p := s.takeNext(st)
+	if p == nil || p.waits {
+		return s.pullNow(ctx, st, p)
 	}
-	if err := s.await(ctx, p); err != nil {
+	if err := s.arrive(ctx, p); err != nil {
 		return err
 	}
 	p.give(st)
@@ -181,7 +190,7 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 	if !s.w.Strategy.LookAhead && len(st.Rows) > 0 && knowsNext(st) {
 		next = s.newPulling(st, nextOf)
 	}
-	return s.filled(at, next)
+	return s.filled(at, next, len(st.Rows) > 0)
 }
 
 // turn asks the queue what to do with a gradient, and waits as long as the queue requires: a training loop waits here
@@ -206,18 +215,24 @@ func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err er
 }
 
 // filled passes the queue the gradient in a place, with the pull for the next step that travels with it, if that is
-// known. The gradient may be sent at once, or wait up to SendWaitTimes units for others to be merged with it.
-func (s *asyncSession) filled(at int, next *pulling) error {
+// known. The gradient may be sent at once, or wait up to SendWaitTimes units for others to be merged with it. If the
+// thread will pull, and comes at once, its request takes the gradient along.
+func (s *asyncSession) filled(at int, next *pulling, pullsNext bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if ticket := s.queue.Filled(at, next != nil || s.pulls.next != nil); ticket != 0 {
 		time.AfterFunc(time.Duration(s.w.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
 	}
+	var err error
 	if next != nil {
-		return s.lookAhead(next)
+		err = s.lookAhead(next)
 	}
-	s.act()
-	return nil
+	if pullsNext && s.queue.Requests() == 1 {
+		s.remind()
+	} else {
+		s.act()
+	}
+	return err
 }
 
 // waited sends a gradient that has waited long enough for others, unless it was sent.
@@ -259,6 +274,16 @@ func (s *asyncSession) sleep(ctx context.Context, doing string) error {
 	}
 }
 
+// await waits for answers until ready, ctx ends or the session has failed. The caller holds mu, as ready needs.
+func (s *asyncSession) await(ctx context.Context, ready func() bool) error {
+	for s.err == nil && !ready() {
+		if err := s.sleep(ctx, "waiting for servers"); err != nil {
+			return err
+		}
+	}
+	return s.failure()
+}
+
 // drain sends all gradients, without waiting for others to merge. When it returns nil, servers have answered every
 // push, and no request is under way.
 func (s *asyncSession) drain(ctx context.Context) error {
@@ -283,6 +308,7 @@ func (s *asyncSession) Close(ctx context.Context) error {
 		s.end(context.Cause(ctx))
 	}
 	s.stop()
+	s.x.Release()
 	s.w.closed(s)
 	return err
 }

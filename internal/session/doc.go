@@ -33,15 +33,17 @@
 //
 //	             Begin                                   End
 //	sync, ssp    rows, unless the last push had them     push, and wait for the round
-//	async        rows that were requested ahead          copy, and a sender pushes
+//	async        rows, if not requested ahead, with      copy; a sender pushes, if the
+//	             the gradient before if that still waits thread does not come first
 //	half_async   rows; wait for a push under way         wait for all threads, and one pushes for all
 //	geo          none                                    train the copy; every k steps a sender exchanges
 //
 // # Goroutines and locks
 //
-// Sync and half_async have no goroutine: the training thread makes the requests. An asynchronous session has as many
-// senders as requests may be under way, and perhaps a receiver of dense weights; a worker in mode geo has one goroutine
-// for the exchange under way. Close and Stop return when they have ended.
+// Sync and half_async have no goroutine: the training thread makes the requests. In an asynchronous session it makes
+// those that it waits for. As many senders as requests may be under way make the others, and perhaps a receiver of
+// dense weights. A worker in mode geo has one goroutine for the exchange under way. Close and Stop return when they
+// have ended.
 //
 // A session belongs to one thread. It reaches what it shares with others through the Worker, whose lock is held
 // briefly, never while a message travels; if both locks are held, a session's own lock is taken before the Worker's.

@@ -19,11 +19,17 @@ func (w *Worker) InTurn(ctx context.Context, doing string) (done func(), err err
 	if !w.mode.Lockstep {
 		return func() {}, nil
 	}
+	done = func() { <-w.turn }
+	select {
+	case w.turn <- struct{}{}:
+		return done, nil
+	default:
+	}
 	ctx, release := peer.Bound(ctx, w.Context)
 	defer release()
 	select {
 	case w.turn <- struct{}{}:
-		return func() { <-w.turn }, nil
+		return done, nil
 	case <-ctx.Done():
 		return nil, describe(context.Cause(ctx), doing, w)
 	}

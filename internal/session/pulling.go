@@ -15,6 +15,8 @@ type pulling struct {
 	op   wire.Op
 	read []uint64      // by server: versions of the weights, when done
 	done chan struct{} // has an element when it is done
+	// waits says that the thread makes the request itself, when its turn comes; guarded by the session's mu.
+	waits bool
 }
 
 // pulls are a session's pulls, guarded by the session's mu.
@@ -24,24 +26,64 @@ type pulls struct {
 	spare  []*pulling
 }
 
-// rowsFor returns the pull that a step needs: the one that was requested ahead, or a new one. A pull for other ids than
-// the step's is dropped when it arrives.
-func (s *asyncSession) rowsFor(st *optimizer.Step) (*pulling, error) {
-	if p := s.takeNext(st); p != nil {
-		return p, nil
-	}
-	p := s.newPulling(st, idsOf)
+// pullNow pulls the rows of a step, with the gradient that waits to be sent. The training thread makes this request
+// itself, in its turn, so that rows arrive in the step, and no other goroutine is waited for. p was requested ahead and
+// not sent; nil if it was not requested.
+func (s *asyncSession) pullNow(ctx context.Context, st *optimizer.Step, p *pulling) error {
 	kind := mode.PullRows
 	if st.Eval {
 		kind = mode.PullPeek
 	}
+	asked := p != nil
+	if !asked {
+		p = s.newPulling(st, idsOf)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return p, s.ask(kind, p)
+	p.waits = true
+	if !asked {
+		if err := s.ask(kind, p); err != nil {
+			return err
+		}
+	}
+	err := s.await(ctx, func() bool { pull, ok := s.queue.Ready(); return ok && pull == kind })
+	longer := ctx
+	if err == nil {
+		// before the look at ctx: with a gradient the request must not end with it
+		longer = s.x.Linger(ctx, s.w.Strategy.HeartbeatInterval.Std())
+		err = describe(context.Cause(ctx), "pulling", s.w)
+	}
+	if err != nil {
+		p.waits = false // a sender makes the request, for nobody
+		s.act()
+		return err
+	}
+	t := s.next()
+	s.act()
+	s.mu.Unlock()
+	err = s.makeNow(ctx, longer, t, st)
+	s.mu.Lock()
+	s.spared(p)
+	return err
 }
 
-// takeNext returns the pull that was requested ahead, if it is for this step; nil means that the step needs a pull of
-// its own.
+// makeNow makes the request of the thread's own pull. With a gradient it ends with longer; without one, the end of ctx
+// is no failure of the session.
+func (s *asyncSession) makeNow(ctx, longer context.Context, t task, st *optimizer.Step) error {
+	if t.g != nil {
+		ctx = longer
+	}
+	err := s.make(ctx, s.x, t, own(s.now, st))
+	failure := err
+	if copy(s.from, t.p.read); t.g == nil && ctx.Err() != nil {
+		failure = nil
+	}
+	s.answered(t, failure)
+	return err
+}
+
+// takeNext returns the pull that was requested ahead, if it is for this step, and waits if it was not sent; nil means
+// that the step needs a pull of its own.
 func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -53,10 +95,11 @@ func (s *asyncSession) takeNext(st *optimizer.Step) *pulling {
 	if !p.match(s.w, st) {
 		return nil
 	}
+	p.waits = s.pulls.wanted[mode.PullRows] == p
 	return p
 }
 
-// lookAhead requests what the next step will need. The caller holds mu. There is one such pull at a time.
+// lookAhead requests what the next step will need. The caller holds mu, and acts. There is one such pull at a time.
 func (s *asyncSession) lookAhead(next *pulling) error {
 	if err := s.ask(mode.PullRows, next); err != nil {
 		return err
@@ -70,12 +113,7 @@ func (s *asyncSession) lookAhead(next *pulling) error {
 func (s *asyncSession) denseCame(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.queue.Late() {
-		if err := s.sleep(ctx, "waiting for servers"); err != nil {
-			return err
-		}
-	}
-	return s.failure()
+	return s.await(ctx, func() bool { return !s.queue.Late() })
 }
 
 // newPulling makes a pull for some ids of a step.
@@ -86,13 +124,12 @@ func (s *asyncSession) newPulling(st *optimizer.Step, ids func(*optimizer.Rows) 
 	return p
 }
 
-// ask passes a pull to the queue. The caller holds mu. It fails if the queue accepts nothing more.
+// ask passes a pull to the queue. The caller holds mu, and acts. It fails if the queue accepts nothing more.
 func (s *asyncSession) ask(kind mode.Pull, p *pulling) error {
 	if !s.queue.Want(kind) {
 		return s.over()
 	}
 	s.pulls.wanted[kind] = p
-	s.act()
 	return nil
 }
 
@@ -112,11 +149,17 @@ func (s *asyncSession) room() *pulling {
 func (s *asyncSession) putBack(p *pulling) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.spared(p)
+}
+
+// spared is putBack for a caller that holds mu.
+func (s *asyncSession) spared(p *pulling) {
+	p.waits = false
 	s.pulls.spare = append(s.pulls.spare, p)
 }
 
-// await waits until a pull is done, the session has failed, or ctx ends.
-func (s *asyncSession) await(ctx context.Context, p *pulling) error {
+// arrive waits until a pull is done, the session has failed, or ctx ends.
+func (s *asyncSession) arrive(ctx context.Context, p *pulling) error {
 	select {
 	case <-s.failed: // even if the pull has arrived
 		return s.fails()

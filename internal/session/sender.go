@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/exchange"
@@ -8,8 +9,8 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// task is a request for a sender of an asynchronous session. A push and a pull may share one request: then the pull is
-// for the next step.
+// task is a request of an asynchronous session. A push and a pull may share one request: then the pull is for the next
+// step.
 type task struct {
 	mode.Send
 	g *queued  // nil without a push
@@ -18,21 +19,29 @@ type task struct {
 	seq, acked uint64
 }
 
-// senders are a session's goroutines, with their tasks. work and receipt are closed, with mu held, when the queue is
-// over; then the goroutines end.
+// senders are a session's goroutines. work and receipt are closed, with mu held, when the queue is over; then the
+// goroutines end.
 type senders struct {
 	running sync.WaitGroup
-	work    chan task // has room for as many as may be under way
+	work    chan task // has room for as many as may be under way, and a reminder
+	// reminded says that work has a task without a push and a pull: a sender is to send a gradient then, unless the
+	// thread has come first, with the pull of its next step.
+	reminded bool
 	// receipt has room for one element; the queue asks for no second before the first was answered.
 	receipt chan struct{} // for the receiver
 	ended   bool          // both are closed
 }
 
 // start starts the session's goroutines: as many senders as requests may be under way, and the receiver of dense
-// weights if it has one. Each has an exchange of its own, whose weights arrive in the staging.
+// weights if it has one. Each has an exchange of its own, whose weights arrive in the staging; a single sender shares
+// the thread's, since one request at a time is under way.
 func (s *asyncSession) start() {
-	for range cap(s.senders.work) {
-		x := s.staging.exchange(s.w.Servers)
+	n := s.queue.Requests()
+	for range n {
+		x := s.x
+		if n > 1 {
+			x = s.staging.exchange(s.w.Servers)
+		}
 		s.senders.running.Go(func() { s.send(x) })
 	}
 	if s.w.Strategy.IndependentRecvThread {
@@ -42,16 +51,15 @@ func (s *asyncSession) start() {
 }
 
 // act starts what the queue wants to be sent now, and ends the goroutines when the queue is over. The caller holds mu.
-// It never waits: work has room for all requests that may be under way.
+// It never waits: work has room for all requests that may be under way. A pull that the thread makes itself is left to
+// it, and what comes after that.
 func (s *asyncSession) act() {
-	for next, ok := s.queue.Next(); ok; next, ok = s.queue.Next() {
-		t := task{Send: next, p: s.pulls.wanted[next.Pull]}
-		s.pulls.wanted[next.Pull] = nil
-		if next.Place >= 0 {
-			t.g = s.gradients[next.Place]
-			t.seq, t.acked = s.w.Servers.Sequence.Begin()
+	for pull, ok := s.queue.Ready(); ok; pull, ok = s.queue.Ready() {
+		if p := s.pulls.wanted[pull]; p != nil && p.waits {
+			s.changed.send()
+			break
 		}
-		s.senders.work <- t
+		s.senders.work <- s.next()
 	}
 	if s.queue.Receive() {
 		s.senders.receipt <- struct{}{}
@@ -63,29 +71,57 @@ func (s *asyncSession) act() {
 	}
 }
 
+// remind has a sender act, which takes a moment. The caller holds mu.
+func (s *asyncSession) remind() {
+	if !s.senders.reminded && !s.senders.ended {
+		s.senders.reminded = true
+		s.senders.work <- task{}
+	}
+}
+
+// next begins the request that the queue wants to be sent now. The caller holds mu.
+func (s *asyncSession) next() task {
+	next, _ := s.queue.Next()
+	t := task{Send: next, p: s.pulls.wanted[next.Pull]}
+	s.pulls.wanted[next.Pull] = nil
+	if next.Place >= 0 {
+		t.g = s.gradients[next.Place]
+		t.seq, t.acked = s.w.Servers.Sequence.Begin()
+	}
+	return t
+}
+
 // send is a sender: it makes one request after another. It runs on its own goroutine until work is closed.
 func (s *asyncSession) send(x *exchange.Exchange) {
 	for t := range s.senders.work {
-		x.NoDense = !t.Dense
-		err := s.make(x, t)
-		s.answered(t, err)
+		switch {
+		case t.p != nil:
+			s.answered(t, s.make(s.ctx, x, t, t.p.rows))
+		case t.g != nil:
+			s.answered(t, s.make(s.ctx, x, t, nil))
+		default:
+			s.mu.Lock()
+			s.senders.reminded = false
+			s.act()
+			s.mu.Unlock()
+		}
 	}
 }
 
 // receive fetches dense weights when the queue asks for it. It runs on its own goroutine until receipt is closed.
 func (s *asyncSession) receive(x *exchange.Exchange) {
 	for range s.senders.receipt {
-		err := s.make(x, task{})
-		s.received(err)
+		s.received(s.make(s.ctx, x, task{Send: mode.Send{Dense: true}}, nil))
 	}
 }
 
-// make makes a request: a push, a pull, both, or one for dense weights alone. It returns when the servers that it needs
-// have answered, or with the error of one. It does not use the task's memory after that.
-func (s *asyncSession) make(x *exchange.Exchange, t task) error {
-	r := exchange.Request{Op: wire.OpStep}
+// make makes a request: a push, a pull into rows, both, or one for dense weights alone. It returns when the servers
+// that it needs have answered, or with the error of one. It does not use the task's memory after that.
+func (s *asyncSession) make(ctx context.Context, x *exchange.Exchange, t task, rows []exchange.Rows) error {
+	x.NoDense = !t.Dense
+	r := exchange.Request{Op: wire.OpStep, Pull: rows}
 	if t.p != nil {
-		r.Op, r.Pull = t.p.op, t.p.rows
+		r.Op = t.p.op
 	}
 	doing := "pulling"
 	if g := t.g; g != nil {
@@ -94,7 +130,7 @@ func (s *asyncSession) make(x *exchange.Exchange, t task) error {
 		r.Push, r.From, r.Positions, r.Seq, r.Acked = g.Step, g.from, g.at[:], t.seq, t.acked
 		r.All = true // a save waits for the same steps on every server
 	}
-	if err := x.Run(s.ctx, r); err != nil {
+	if err := x.Run(ctx, r); err != nil {
 		return describe(err, doing, s.w)
 	}
 	s.w.Servers.Tally.Steps.Add(int64(t.Steps))
@@ -113,7 +149,7 @@ func (s *asyncSession) answered(t task, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue.Answered(t.Send, err == nil)
-	if err == nil && t.p != nil {
+	if err == nil && t.p != nil && !t.p.waits {
 		t.p.done <- struct{}{}
 	}
 	s.settle(err)

@@ -92,6 +92,7 @@ func (s *syncSession) End(ctx context.Context, st *optimizer.Step) error {
 // Close implements [optimizer.Session]. No request is under way between two steps.
 func (s *syncSession) Close(context.Context) error {
 	s.w.closed(s)
+	s.x.Release()
 	return nil
 }
 

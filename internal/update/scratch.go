@@ -76,7 +76,10 @@ func (c *scratch) portion() *portion {
 // order.
 func (c *scratch) each(do func(*scratch, *portion) error) error {
 	portions := c.portions[:c.inUse]
-	if len(portions) == 1 {
+	switch len(portions) {
+	case 0:
+		return nil
+	case 1:
 		return c.one(portions[0], do)
 	}
 	errs := make([]error, len(portions))
