@@ -79,7 +79,7 @@ var house = map[string][]string{
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
 	"fleet/reader":                 {"internal/kernels", "internal/peer", "internal/wire", "transport", "transport/codec"},
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},
-	"fleet/internal/jobs":          {"dataset", "fleet", "fleet/internal/trial", "fleet/internal/twin", "fleet/train", "internal/epoch", "internal/modelfiles", "nn", "nn/serve", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/internal/jobs":          {"dataset", "fleet", "fleet/internal/trial", "fleet/internal/twin", "fleet/train", "internal/epoch", "internal/modelfiles", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/internal/trial":         {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
 
 	"fleet/internal/twin": {"dataset", "fleet", "fleet/internal/trial", "fleet/reader", "fleet/store", "fleet/store/storetest", "internal/checkpoint", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
