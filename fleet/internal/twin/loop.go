@@ -33,7 +33,7 @@ func (once) Backward(c *nn.OpCall) {
 type More struct {
 	Padding  bool            `json:",omitempty"` // the first id of each table's pool is padding
 	Shows    bool            `json:",omitempty"` // a feed has the impressions of tables with a score
-	Pool     nn.Pool         `json:",omitempty"` // of a table with any number of ids, none of half of the samples; none if ""
+	Pool     nn.Pool         `json:",omitempty"` // of a table with any number of ids, for each other sample; none if ""
 	MaxBytes int64           `json:",omitempty"` // of that table, of which a sample then has a hundred ids of its own
 	Evict    optimizer.Evict `json:",omitzero"`  // how it drops rows near that bound
 	Detached bool            `json:",omitempty"` // the first table is looked up again, without a gradient
