@@ -255,6 +255,12 @@ func (j *job) plan(params []*optimizer.Param, policies []placement.Policy) error
 		return fmt.Errorf("fleet: rule %s draws lots, so that a server that plays its journal comes to other "+
 			"weights: leave out recovery: journal", j.rule.Name())
 	}
+	for _, p := range params {
+		if p.Evict.By != "" && p.MaxBytes == 0 && j.strategy.MaxMemory == 0 {
+			return fmt.Errorf("fleet: Evict of %q makes room within a bound: set its MaxBytes, or max_memory of the "+
+				"strategy", p.Name)
+		}
+	}
 	var whole []string // params whose rule needs all weights at once; rows of embeddings are whole anyway
 	for _, p := range params {
 		if r := rules.For(j.rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {

@@ -57,7 +57,7 @@ var house = map[string][]string{
 	"internal/update":       {"internal/gradient", "internal/layout", "internal/panics", "internal/rules", "internal/table", "optimizer", "strategy"},
 	"internal/roster":       {"internal/mode", "internal/progress", "internal/wire"},
 	"internal/server/state": {"internal/awake", "internal/cut", "internal/journal", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
-	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/epoch", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
+	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/epoch", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/proc", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 
 	"nn": {"dataset", "internal/histogram", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 

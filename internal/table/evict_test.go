@@ -163,7 +163,6 @@ func TestEvictRefuses(t *testing.T) {
 		return p
 	}
 	for want, p := range map[string]*optimizer.Param{
-		"set that too":    with(func(p *optimizer.Param) { p.MaxBytes = 0 }),
 		`want "score" or`: with(func(p *optimizer.Param) { p.Evict.By = "age" }),
 		"ShowClick":       with(func(p *optimizer.Param) { p.Evict.By = optimizer.EvictScore }),
 		"counts updates":  with(func(p *optimizer.Param) { p.Evict.Floor = -1 }),
