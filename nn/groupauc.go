@@ -60,6 +60,7 @@ type groups struct {
 	rule    histogram.Rule
 	nans    bool
 	outside error
+	silent  bool // nobody asks for the mean after a batch
 }
 
 func newGroups(rule histogram.Rule) *groups {
@@ -76,7 +77,7 @@ func (t *groups) mean() float64 {
 
 // now is the mean after a batch.
 func (t *groups) now() float32 {
-	if t.nans {
+	if t.nans || t.silent {
 		return float32(math.NaN())
 	}
 	return float32(t.all.Now(t.rule))
