@@ -51,7 +51,9 @@ func (groupAUC) forward(c *cell) {
 			t.all.Add(c.in[2].ids[i], p, c.in[1].positive(i), 1)
 		}
 	}
-	c.value[0] = t.now()
+	if !c.silent {
+		c.value[0] = t.now()
+	}
 }
 
 // groups are scores by group, of which a rule makes a mean.
@@ -60,7 +62,6 @@ type groups struct {
 	rule    histogram.Rule
 	nans    bool
 	outside error
-	silent  bool // nobody asks for the mean after a batch
 }
 
 func newGroups(rule histogram.Rule) *groups {
@@ -77,7 +78,7 @@ func (t *groups) mean() float64 {
 
 // now is the mean after a batch.
 func (t *groups) now() float32 {
-	if t.nans || t.silent {
+	if t.nans {
 		return float32(math.NaN())
 	}
 	return float32(t.all.Now(t.rule))
