@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime/debug"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -15,9 +17,12 @@ import (
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/internal/law"
+	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
+	"github.com/gofleet/gofleet/rolemaker"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -49,6 +54,35 @@ func TestTablesMakeRoom(t *testing.T) {
 	}
 }
 
+// TestMemoryBoundsTables: an embedding without MaxBytes makes room within its part of the memory of the server's control group, also where a
+// server comes back from its journal; a job whose strategy names none refuses its Evict.
+func TestMemoryBoundsTables(t *testing.T) {
+	// Serial: the limit is of the process.
+	defer func(of func() int64) { proc.MemoryLimit = of }(proc.MemoryLimit)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(1 << 40)) // which is not set from the group's then
+	proc.MemoryLimit = func() int64 { return 1200 * 56 * 4 }
+	s := trial.Patient(strategy.Strategy{MaxMemory: 0.25, HeartbeatInterval: strategy.Duration(100 * time.Millisecond)})
+	for _, dies := range []bool{false, true} {
+		if dies {
+			s = journaled(s, t.TempDir(), strategy.JournalMachine)
+		}
+		synctest.Test(t, func(t *testing.T) { makeRoom(t, s, 2, 2, dies) })
+	}
+	f, err := fleet.New(t.Context(), rolemaker.Local{}, fleet.Options{})
+	law.Check(t, err)
+	defer f.Close()
+	c := trial.NewCounter(3)
+	c.Rows.Evict.By = optimizer.EvictUnused
+	if _, err := local.Minimize(c, optimizer.SGD{LR: 1}); err == nil || !strings.Contains(err.Error(), "within MaxBytes") {
+		t.Errorf("Evict without a bound, without a fleet: %v", err)
+	}
+	opt, err := f.DistributedOptimizer(optimizer.SGD{LR: 1}, strategy.Async())
+	law.Check(t, err)
+	if err := opt.Minimize(c); err == nil || !strings.Contains(err.Error(), "max_memory") {
+		t.Errorf("Evict without a bound: %v", err)
+	}
+}
+
 func makeRoom(t *testing.T, s strategy.Strategy, servers, workers int, dies bool) {
 	const hot, fresh, steps, room = 8, 12, 300, 1200
 	bound := int64(room * 56)
@@ -65,7 +99,9 @@ func makeRoom(t *testing.T, s strategy.Strategy, servers, workers int, dies bool
 	}
 	play := func(ctx context.Context, f *fleet.Fleet) error {
 		c := trial.NewCounter(3)
-		c.Rows.MaxBytes, c.Rows.Evict = bound, optimizer.Evict{By: optimizer.EvictUnused}
+		if c.Rows.Evict.By = optimizer.EvictUnused; s.MaxMemory == 0 {
+			c.Rows.MaxBytes = bound
+		}
 		err := trial.Play(ctx, f, c, optimizer.SGD{LR: 1}, s, func() error {
 			next := uint64(f.WorkerIndex()+1) << 40
 			err := c.InSession(ctx, func(session optimizer.Session) error {

@@ -76,7 +76,11 @@ func binary(pred, label *Node) error {
 	return wantFloat([]*Node{pred, label})
 }
 
-func (a auc) forward(c *cell) { c.value[0] = float32(a.of(c.countScores())) }
+func (a auc) forward(c *cell) {
+	if h := c.countScores(); !c.silent {
+		c.value[0] = float32(a.of(h))
+	}
+}
 
 // countScores adds this batch to the histogram.
 func (c *cell) countScores() *Histogram {
@@ -376,7 +380,12 @@ type bucketError struct{ auc }
 func (bucketError) kind() string { return "bucket_error" }
 
 func (bucketError) of(t tally) float64 { return t.(*Histogram).BucketError() }
-func (b bucketError) forward(c *cell)  { c.value[0] = float32(b.of(c.countScores())) }
+
+func (b bucketError) forward(c *cell) {
+	if h := c.countScores(); !c.silent {
+		c.value[0] = float32(b.of(h))
+	}
+}
 
 func (bucketError) falls() bool { return true }
 

@@ -28,7 +28,8 @@ type cell struct {
 	written bool      // grad has been written in this step
 
 	stored
-	tally tally // for a metric
+	tally  tally // for a metric
+	silent bool  // this step only counts into it: its value stays what it was
 	// shared guards the tally if other executors also count into it.
 	shared *sharedCounts
 	turn   turn // the number of this training step, for ops that draw random numbers

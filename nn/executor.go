@@ -84,7 +84,7 @@ func (e *Executor) SetThread(thread, threads int) { e.step.Thread, e.step.Thread
 // look up are read with the step's but not trained. If the trainer refuses gradients that are not finite and a feed has
 // a value that is not finite, the error names it.
 func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
-	return e.run(ctx, batch, fetch, true)
+	return e.run(ctx, batch, fetch, true, 0)
 }
 
 // Eval computes the fetches for a batch, and only what they need, without gradients and without creating rows of an
@@ -92,11 +92,23 @@ func (e *Executor) Train(ctx context.Context, batch map[string]*tensor.Dense, fe
 // valid until the executor's next call. Like Train, Eval refuses an empty batch, but fetches that depend on no feed
 // need no batch.
 func (e *Executor) Eval(ctx context.Context, batch map[string]*tensor.Dense, fetch ...*Node) ([]*tensor.Dense, error) {
-	return e.run(ctx, batch, fetch, false)
+	return e.run(ctx, batch, fetch, false, 0)
 }
 
-func (e *engine) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool) ([]*tensor.Dense,
-	error) {
+// Count is Eval for metrics whose values are asked for behind many batches, by [Executor.Sums] and Scores: it counts
+// the batch, and returns the values of fetches alone. An AUC, exact or within groups, costs less than half so.
+func (e *Executor) Count(ctx context.Context, batch map[string]*tensor.Dense, metrics []*Node,
+	fetch ...*Node) ([]*tensor.Dense, error) {
+	out, err := e.run(ctx, batch, slices.Concat(metrics, fetch), false, len(metrics))
+	if err != nil {
+		return nil, err
+	}
+	return out[len(metrics):], nil
+}
+
+// run runs one step. Of so many of the first fetches it only counts.
+func (e *engine) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool,
+	counts int) ([]*tensor.Dense, error) {
 	if !e.working.CompareAndSwap(false, true) {
 		return nil, errInUse
 	}
@@ -104,6 +116,10 @@ func (e *engine) run(ctx context.Context, batch map[string]*tensor.Dense, fetch 
 	p, err := e.ready(fetch, train)
 	if err != nil {
 		return nil, err
+	}
+	for _, c := range p.fetched[:counts] {
+		c.silent = true
+		defer func() { c.silent = false }()
 	}
 	b := e.batches[0]
 	if err := b.load(e, p, batch); err != nil {

@@ -51,7 +51,9 @@ func (groupAUC) forward(c *cell) {
 			t.all.Add(c.in[2].ids[i], p, c.in[1].positive(i), 1)
 		}
 	}
-	c.value[0] = t.now()
+	if !c.silent {
+		c.value[0] = t.now()
+	}
 }
 
 // groups are scores by group, of which a rule makes a mean.

@@ -3,10 +3,56 @@ package nn
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
+
+	"gorgonia.org/tensor"
 
 	"github.com/gofleet/gofleet/internal/law"
 )
+
+// TestCount: a batch that is counted adds to metrics what an evaluation of it adds, and refuses the same; other fetches have their values,
+// and an evaluation or training behind it has the metrics'.
+func TestCount(t *testing.T) {
+	g := NewGraph(1)
+	p, y, user := g.Input("p", 1), g.IDs("y", 1), g.IDs("user", 1)
+	metrics := []*Node{GroupAUC(p, y, user), AUC(p, y), GroupMRR(p, y, user)}
+	double := Add(p, p)
+	counts, evaluates, r := NewExecutor(g), NewExecutor(g), rand.New(rand.NewPCG(1, 1))
+	fed := func(p float32) batchOf {
+		shape := []int{2, 1}
+		return batchOf{"p": floats(shape, p, r.Float32()), "y": int64sOf(shape, 0, 1), "user": int64sOf(shape, int64(r.IntN(3)), int64(r.IntN(3)))}
+	}
+	var want []*tensor.Dense
+	for range 9 {
+		batch := fed(r.Float32())
+		out, err := counts.Count(t.Context(), batch, metrics, double)
+		law.Check(t, err)
+		want, err = evaluates.Eval(t.Context(), batch, append(metrics, double)...)
+		law.Check(t, err)
+		if len(out) != 1 || !slices.Equal(out[0].Float32s(), want[3].Float32s()) {
+			t.Fatalf("it returns %v, want %v", out, want[3])
+		}
+	}
+	for i, m := range metrics {
+		if got := joinedOf(t, m, counts); got != joinedOf(t, m, evaluates) || math.Abs(got-float64(want[i].Float32s()[0])) > 1e-6 {
+			t.Errorf("%v is %v of what was counted, want %v", m, got, want[i])
+		}
+	}
+	if _, err := NewExecutor(g).Count(t.Context(), fed(2), metrics); err == nil {
+		t.Error("a score of 2 is counted")
+	}
+	last := fed(0.5)
+	want, err := evaluates.Eval(t.Context(), last, metrics...)
+	law.Check(t, err)
+	out, err := counts.Eval(t.Context(), last, metrics...)
+	law.Check(t, err)
+	for i := range metrics {
+		if got := out[i].Float32s()[0]; got != want[i].Float32s()[0] {
+			t.Errorf("%v is %v behind what was counted, want %v", metrics[i], got, want[i])
+		}
+	}
+}
 
 // TestGroupAUC: it is the AUC of each group, weighted by rows, over batches and executors that divide groups; groups of one class are
 // left out. By hand: group 1 has rows .1−, .2+, .3− (AUC ½), group 2 has .9+, .8−, .8+ (AUC ¾), group 3 one class.

@@ -78,5 +78,7 @@ func (groupRank) forward(c *cell) {
 			t.all.AddRanked(c.in[2].ids[i], score, relevance)
 		}
 	}
-	c.value[0] = t.now()
+	if !c.silent {
+		c.value[0] = t.now()
+	}
 }

@@ -181,7 +181,9 @@ func (m measure) forward(c *cell) {
 			t.add(t, c, i, w)
 		}
 	}
-	c.value[0] = float32(m.of(t))
+	if !c.silent {
+		c.value[0] = float32(m.of(t))
+	}
 }
 
 // unknown reports whether a measure has no value yet.

@@ -5,9 +5,10 @@ import (
 	"fmt"
 )
 
-// Evict lets an embedding with MaxBytes drop its least useful rows, so that new ids find room. When a process has 95 %
-// of the rows that fit, all drop rows between two steps until 85 % are left, without ending a period; a dropped id
-// begins anew. Ids that need a row before are turned away and counted. The zero value drops none.
+// Evict lets an embedding with a bound, by MaxBytes or max_memory of the strategy, drop its least useful rows, so that
+// new ids find room. When a process has 95 % of the rows that fit, all drop rows between two steps until 85 % are left,
+// without ending a period; a dropped id begins anew. Ids that need a row before are turned away and counted. The zero
+// value drops none.
 //
 // When rows are dropped depends on time, so two runs that come to the bound are not bit for bit the same. Modes that
 // keep a copy of each row on every worker, geo and collective, have no MaxBytes.
@@ -31,8 +32,6 @@ func (e Evict) check(p *Param) error {
 	switch {
 	case e == Evict{}:
 		return nil
-	case p.MaxBytes == 0:
-		return errors.New("Evict makes room within MaxBytes: set that too")
 	case e.By != EvictScore && e.By != EvictUnused:
 		return fmt.Errorf("Evict.By is %q; want %q or %q", e.By, EvictScore, EvictUnused)
 	case e.By == EvictScore && p.Entry.ShowClick == ShowClick{}:

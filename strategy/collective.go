@@ -116,6 +116,8 @@ func (s Strategy) WithServers() string {
 		return "payload " + string(s.Payload)
 	case s.MaxFrame != d.MaxFrame:
 		return fmt.Sprint("max_frame ", s.MaxFrame)
+	case s.MaxMemory != 0:
+		return fmt.Sprint("max_memory ", s.MaxMemory)
 	case s.Recovery.Journal != "":
 		return "recovery: journal " + string(s.Recovery.Journal)
 	case s.Recovery.WorkerLost != "":

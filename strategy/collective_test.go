@@ -60,6 +60,7 @@ func TestWithServers(t *testing.T) {
 		{strategy.Strategy{MinBlockSize: 81920}, "min_block_size 81920"},
 		{strategy.Strategy{Payload: "int8"}, "payload int8"},
 		{strategy.Strategy{MaxFrame: 4096}, "max_frame 4096"},
+		{strategy.Strategy{MaxMemory: 0.8}, "max_memory 0.8"},
 	} {
 		if got := tt.s.WithServers(); got != tt.want {
 			t.Errorf("%v: only jobs with servers have %q, want %q", tt.s, got, tt.want)

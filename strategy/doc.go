@@ -41,8 +41,8 @@
 // Fields for every job: Codec compresses messages; NotFinite handles gradients that are not finite; HeartbeatInterval,
 // WorkerTimeout, StartTimeout and WaitTimeout say how long to wait; Recovery saves checkpoints automatically, from
 // which a restarted job resumes. Fields for every job with servers: Placement, NoSlice, MinBlockSize and SmallBlocks
-// say where parameters live, and MaxFrame how large messages are. The other fields belong to some modes. Every field is
-// refused where it would be ignored:
+// say where parameters live, and MaxFrame how large messages are; MaxMemory bounds embeddings, but in mode geo. The
+// other fields belong to some modes. Every field is refused where it would be ignored:
 //
 //	                           sync  async  half_async  ssp  geo  without servers
 //	Weighting                   x                                  x

@@ -33,7 +33,7 @@ func ExampleRead() {
 
 func TestReadEveryField(t *testing.T) {
 	const file = `{
-		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip", "payload": "bfloat16", "max_frame": 4096, "not_finite": "skip",
+		"mode": "sync", "placement": "Mine", "min_block_size": 100, "small_blocks": true, "codec": "gzip", "payload": "bfloat16", "max_frame": 4096, "max_memory": 0.8, "not_finite": "skip",
 		"heartbeat_interval": "500ms", "worker_timeout": "1m30s", "start_timeout": "10s", "wait_timeout": "1h",
 		"weighting": "pushes"
 	}`
@@ -45,6 +45,7 @@ func TestReadEveryField(t *testing.T) {
 		Codec:             "gzip",
 		Payload:           "bfloat16",
 		MaxFrame:          4096,
+		MaxMemory:         0.8,
 		NotFinite:         strategy.NotFiniteSkip,
 		HeartbeatInterval: strategy.Duration(500 * time.Millisecond),
 		WorkerTimeout:     strategy.Duration(90 * time.Second),
@@ -64,7 +65,7 @@ func TestReadEveryField(t *testing.T) {
 
 func TestReadRefuses(t *testing.T) {
 	const known = "want mode, staleness, k_steps, geo_rest, look_ahead, no_foresight, merge, max_merge_var_num, send_queue_size, send_wait_times, " +
-		"thread_pool_size, independent_recv_thread, min_send_grad_num_before_recv, delay_compensation, placement, no_slice, min_block_size, small_blocks, codec, payload, max_frame, not_finite, heartbeat_interval, " +
+		"thread_pool_size, independent_recv_thread, min_send_grad_num_before_recv, delay_compensation, placement, no_slice, min_block_size, small_blocks, codec, payload, max_frame, max_memory, not_finite, heartbeat_interval, " +
 		"worker_timeout, start_timeout, wait_timeout, weighting"
 	tests := []struct{ name, file, want string }{
 		{"unknown", `{"mode": "sync", "speed": 3}`, `unknown field "speed"; ` + known},

@@ -79,6 +79,11 @@ type Strategy struct {
 	// MaxFrame is the largest message of a training step, in bytes, at least 4096; larger messages are split. 0 means
 	// 64 MiB. The transport's own limit also applies.
 	MaxFrame int `json:"max_frame,omitempty"`
+	// MaxMemory bounds the embeddings of a server that have no MaxBytes, by a share of the memory of its control group,
+	// such as 0.8: the rest is for dense weights, messages and saves. Those whose Height takes less than their part of
+	// it get what they need, and the others equal parts, as a MaxBytes, also for an Evict. 0 means no bound; a server
+	// without a control group has none, and warns. It does not apply to mode geo.
+	MaxMemory float64 `json:"max_memory,omitempty"`
 
 	// NotFinite says what happens to gradients that contain NaN or infinities: "refuse" (the default), "skip" or
 	// "clip".

@@ -22,6 +22,7 @@ func (s Strategy) Validate() error {
 		s.checkCollective(),
 		s.checkBlocks(),
 		s.checkFrame(),
+		s.checkMemory(),
 		s.checkTimes(),
 		s.checkLimits(),
 		s.Recovery.check(),
@@ -128,6 +129,17 @@ func (s Strategy) checkBlocks() error {
 	case !s.NoSlice && s.MinBlockSize < least && !s.SmallBlocks:
 		return fmt.Errorf("strategy: min_block_size is %d, below %d; set small_blocks if that is meant", s.MinBlockSize,
 			least)
+	}
+	return nil
+}
+
+func (s Strategy) checkMemory() error {
+	switch {
+	case !(s.MaxMemory >= 0 && s.MaxMemory < 1):
+		return fmt.Errorf("strategy: max_memory is %v; it is a share, such as 0.8, and 0 for no bound", s.MaxMemory)
+	case s.MaxMemory > 0 && s.Mode == ModeGeo:
+		return fmt.Errorf("strategy: max_memory is %v, but mode geo keeps every row on every worker; leave it out",
+			s.MaxMemory)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type dayFacts struct {
 	First   string            `json:"first_bad_line,omitempty"`
 	Damaged map[string]string `json:"damaged,omitempty"`
 	Before  *Evaluation       `json:"before,omitempty"`
+	Slices  []slice           `json:"slices,omitempty"`
 }
 
 // rowsOf is the number of a worker's rows of the day of an epoch, 0 if it is not known.
@@ -108,7 +109,7 @@ func (t *tests) judges(before bool) {
 }
 
 // judged takes what all workers have found of a day. More damage than the job permits ends it on all of them.
-func (r *Run) judged(ctx context.Context, m *epoch.Made, e Evaluation, shares []share) error {
+func (r *Run) judged(ctx context.Context, m *epoch.Made, e Evaluation, shares []share) (err error) {
 	f := dayFacts{Epoch: m.Epoch, Rows: map[int]int{}, Damaged: map[string]string{}, Before: &e}
 	for _, s := range shares {
 		if s.Found == nil {
@@ -117,6 +118,9 @@ func (r *Run) judged(ctx context.Context, m *epoch.Made, e Evaluation, shares []
 		f.Rows[s.Found.Worker], f.Of = s.Found.Rows, s.Found.Of
 		f.Bad, f.First = f.Bad+s.Found.Bad, cmp.Or(f.First, s.Found.First)
 		maps.Copy(f.Damaged, s.Found.Damaged) // of few files each worker has a share of each
+	}
+	if f.Slices, err = r.tests.joinSlices(shares); err != nil {
+		return err
 	}
 	d := r.days
 	d.facts = f

@@ -96,7 +96,7 @@ func (r *Run) dayDone(name string) done {
 	}
 	m := done{Day: name, Rows: f.rows(), BadLines: f.Bad, Damaged: f.Damaged}
 	if n := len(r.History); n > 0 && f.Before != nil {
-		m.Before, m.Trained = f.Before.Values, r.History[n-1].Examples-f.Before.Examples
+		m.Before, m.Slices, m.Trained = f.Before.Values, f.Slices, r.History[n-1].Examples-f.Before.Examples
 		m.Seconds = r.Pace(r.History[n-1]).Seconds - r.Pace(*f.Before).Seconds
 	}
 	return m

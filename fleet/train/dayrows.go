@@ -19,6 +19,8 @@ type dayRows struct {
 	list          *dayList
 	delta         int // at which of its parts this worker was last
 	rows          *dataset.Dataset
+	part          parting        // of Days.By, nil without
+	values        map[string]int // its rows by value
 	found         found
 }
 
@@ -60,7 +62,10 @@ func (d *days) load(ctx context.Context, j *Job, epoch, worker, workers int) (*d
 // read reads a worker's share of a day.
 func (j *Job) read(ctx context.Context, l *dayList, worker, workers int) (*dayRows, error) {
 	r := &dayRows{list: l, found: found{Worker: worker, Of: workers, Damaged: map[string]string{}}}
-	format := j.Files.withLabels(j.Loss).Format
+	format, _, part, err := parted(j.Files.withLabels(j.Loss).Format, j.sliceBy())
+	if err != nil {
+		return nil, err
+	}
 	columns, err := format.Columns()
 	if err != nil {
 		return nil, err
@@ -92,7 +97,11 @@ func (j *Job) read(ctx context.Context, l *dayList, worker, workers int) (*dayRo
 		}
 	}
 	r.found.Rows, r.rows = all.Len(), dataset.FromTable(all).MayBeEmpty()
-	return r, nil
+	if j.sliceBy() != "" {
+		r.part = part(columns)
+		r.values, err = r.part.count(ctx, r.rows)
+	}
+	return r, err
 }
 
 // share are the files of a worker, or, with lines, files of whose lines each takes its share.

@@ -55,6 +55,11 @@ type Days struct {
 	// BadFiles is how many files of a day may be damaged, such as packed ones that end early, and SkipBad how many
 	// lines: these are left out, counted and named. More end the job before it trains on the day.
 	BadFiles, SkipBad int
+	// By is a field of CSV or JSONLines, or of other formats a column with one number a row: a day's evaluation before
+	// training is also made of the rows with each of its twenty commonest values that day, and of all others, with what
+	// was predicted and observed. It is printed as a table, and is in done/NAME.json. Each row is then evaluated twice.
+	// The flag -by replaces it.
+	By string
 	// Shrink is how a day's period ends, without a Period; the zero value drops no rows.
 	Shrink fleet.ShrinkOptions
 	// Publish says where models for serving go. A day ends with the Shrink and the thresholds with which it has begun.
@@ -100,7 +105,8 @@ func (d *Days) check(j *Job) error {
 	case o.Epochs > 0 || o.Patience > 0 || o.EvalEvery > 0:
 		return refuse("with -epochs, -patience or -eval_every: each day is one epoch, evaluated before it is trained")
 	}
-	return errors.Join(files.Check(d.Dir), files.Check(d.Publish.Dir))
+	_, _, _, err := parted(f.Format, j.sliceBy())
+	return errors.Join(err, files.Check(d.Dir), files.Check(d.Publish.Dir))
 }
 
 const lateTake, lateFail = "take", "fail"

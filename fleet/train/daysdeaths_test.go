@@ -65,7 +65,7 @@ func drawDays(seed uint64) mortalDays {
 
 // job is that of a process.
 func (d mortalDays) job(dir string, strike strikes) train.Job {
-	j := dayJob(dir, d.Mode, train.Days{Last: fmt.Sprintf("04%02d", dayCount), Shrink: fleet.ShrinkOptions{Unseen: 50},
+	j := dayJob(dir, d.Mode, train.Days{Last: fmt.Sprintf("04%02d", dayCount), By: "y", Shrink: fleet.ShrinkOptions{Unseen: 50},
 		Publish: train.Publish{Dir: filepath.Join(dir, "serving"), Deltas: 3, Keep: 2}})
 	j.Batch = d.Batch
 	if d.Grows {

@@ -158,6 +158,7 @@ package train
 //	dayrows.go   a worker's share of a day
 //	dayahead.go  what may be the next day, read while one is trained
 //	day.go       a day on a worker, and what all have found of it
+//	dayslices.go  its evaluation by the values of a field
 //	dayend.go    its end
 //	publish.go   bases and deltas for serving
 //	columns.go   whether columns are those of what it goes on from

@@ -84,7 +84,7 @@ type counts struct {
 // tallies too, and to a constant prediction, whose sums come last.
 func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes, preds []*nn.Node,
 	tallies []*verdict.Tally, always *constant) (all counts, spreads []float64, err error) {
-	fetch, apart := slices.Concat(nodes, preds), make([]check.Spread, len(preds))
+	fetch, apart := slices.Clone(preds), make([]check.Spread, len(preds))
 	for _, t := range tallies {
 		fetch = append(fetch, t.Fetch()...)
 	}
@@ -100,20 +100,19 @@ func measure(ctx context.Context, exe *nn.Executor, rows *dataset.Dataset, nodes
 		if err != nil {
 			return all, nil, err
 		}
-		out, err := exe.Eval(ctx, batch, fetch...)
+		out, err := g.see(ctx, batch, fetch...)
 		if err != nil {
 			return all, nil, err
 		}
 		for i, pred := range preds {
-			apart[i].See(pred, out[len(nodes)+i].Float32s(), exe.Examples())
+			apart[i].See(pred, out[i].Float32s(), exe.Examples())
 		}
-		at := len(nodes) + len(preds)
+		at := len(preds)
 		for _, t := range tallies {
 			n := len(t.Fetch())
 			t.See(out[at : at+n])
 			at += n
 		}
-		g.add(out)
 		if always != nil {
 			always.see(ctx, batch, exe.Examples(), out[behind:])
 		}
@@ -141,14 +140,31 @@ func (g *gauge) reset() {
 	g.totals = make([][2]float64, len(g.nodes))
 }
 
-// add adds the values of the executor's last batch, which begin with those of the nodes.
-func (g *gauge) add(out []*tensor.Dense) {
-	for i, n := range g.nodes {
-		if w := g.exe.Weight(n); w > 0 {
-			g.totals[i][0] += nn.Scalar(out[i]) * w
-			g.totals[i][1] += w
+// see adds a batch, and returns the values of fetches.
+func (g *gauge) see(ctx context.Context, batch dataset.Batch, fetch ...*nn.Node) ([]*tensor.Dense, error) {
+	var counted, others []*nn.Node
+	for _, n := range g.nodes {
+		if n.Counts() {
+			counted = append(counted, n)
+		} else {
+			others = append(others, n)
 		}
 	}
+	out, err := g.exe.Count(ctx, batch, counted, slices.Concat(others, fetch)...)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range g.nodes {
+		if n.Counts() {
+			continue
+		}
+		if w := g.exe.Weight(n); w > 0 {
+			g.totals[i][0] += nn.Scalar(out[0]) * w
+			g.totals[i][1] += w
+		}
+		out = out[1:]
+	}
+	return out, nil
 }
 
 // counts are those of the nodes.

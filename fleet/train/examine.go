@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -128,39 +129,52 @@ type parting func(dataset.Row) string
 // read reads the rows, and returns the function that groups them.
 func (x *Examination) read(ctx context.Context, format dataset.Format) (rows *dataset.Dataset, part parting,
 	err error) {
-	var textOf func(number int64) string
-	column := x.By
-	if lined(format).Schema != nil && x.By != "" {
-		column = "-by " + x.By
-		if format, textOf, err = dataset.WithTexts(format, x.By, column); err != nil {
-			return nil, nil, err
-		}
-	}
-	fed, err := x.fed(format, column, len(lined(x.Format).Schema))
+	with, column, partOf, err := parted(format, x.By)
 	if err != nil {
 		return nil, nil, err
 	}
-	if rows, err = (Files{Format: format}).read(ctx, x.Paths, fed...); err != nil || x.By == "" {
+	fed, err := x.fed(with, column, len(lined(x.Format).Schema))
+	if err == nil {
+		rows, err = Files{Format: with}.read(ctx, x.Paths, fed...)
+	}
+	if err != nil || x.By == "" {
 		return rows, nil, err
 	}
-	columns := rows.Columns()
-	at := slices.IndexFunc(columns, func(c dataset.Column) bool { return c.Name == column })
-	switch {
-	case at < 0 || columns[at].Varying || columns[at].Width() != 1:
-		return nil, nil, fmt.Errorf("train: -by=%s: rows of %T have no column of that name with one number a row", x.By,
-			x.Format)
-	case textOf != nil:
-		return rows, func(r dataset.Row) string { return textOf(r.Ints(at)[0]) }, nil
+	return rows, partOf(rows.Columns()), nil
+}
+
+// parted returns a format whose rows are grouped by a field, in a column of its own if they have schemas, and which
+// function groups rows of columns. An empty field changes nothing.
+func parted(f dataset.Format, by string) (with dataset.Format, column string,
+	of func([]dataset.Column) parting, err error) {
+	var textOf func(number int64) string
+	if with, column = f, by; lined(f).Schema != nil && by != "" {
+		column = "-by " + by
+		with, textOf, err = dataset.WithTexts(f, by, column)
 	}
-	return rows, func(r dataset.Row) string {
-		switch {
-		case len(r.Ints(at)) > 0:
-			return fmt.Sprint(r.Ints(at)[0])
-		case len(r.IDs(at)) > 0:
-			return fmt.Sprint(r.IDs(at)[0])
+	var columns []dataset.Column
+	if err == nil {
+		columns, err = with.Columns()
+	}
+	is := func(c dataset.Column) bool { return c.Name == column }
+	at := slices.IndexFunc(columns, is)
+	if err == nil && by != "" && (at < 0 || columns[at].Varying || columns[at].Width() != 1) {
+		err = fmt.Errorf("train: -by=%s: rows of %T have no column of that name with one number a row", by, f)
+	}
+	return with, column, func(columns []dataset.Column) parting {
+		at := slices.IndexFunc(columns, is)
+		return func(r dataset.Row) string {
+			switch {
+			case textOf != nil:
+				return textOf(r.Ints(at)[0])
+			case len(r.Ints(at)) > 0:
+				return fmt.Sprint(r.Ints(at)[0])
+			case len(r.IDs(at)) > 0:
+				return fmt.Sprint(r.IDs(at)[0])
+			}
+			return fmt.Sprint(r.Floats(at)[0])
 		}
-		return fmt.Sprint(r.Floats(at)[0])
-	}, nil
+	}, err
 }
 
 // fed are the columns that the graph needs, the one that groups rows, and those of texts, which come after a schema's
@@ -181,41 +195,57 @@ const commonest = 20
 
 // parts are the values of nodes by group of rows, the largest group first.
 func (e *examiner) parts(rows *dataset.Dataset, of parting) (parts []verdict.Part, err error) {
+	count, err := of.count(e.ctx, rows)
+	if err != nil {
+		return nil, err
+	}
+	rest, _ := rows.Len()
+	told := most(count, commonest)
+	for i, some := range of.divide(rows, told) {
+		p := verdict.Part{Name: fmt.Sprintf("%d others", len(count)-len(told)), Rows: rest}
+		if i < len(told) {
+			p.Name, p.Rows = cmp.Or(told[i], `""`), count[told[i]]
+		}
+		if rest -= p.Rows; i == len(told) && p.Rows == 0 {
+			break
+		}
+		if p.Values, err = e.values(some); err != nil {
+			return nil, err
+		}
+		parts = append(parts, p)
+	}
+	return parts, nil
+}
+
+// count counts rows by value.
+func (of parting) count(ctx context.Context, rows *dataset.Dataset) (map[string]int, error) {
 	count := map[string]int{}
-	all, _ := rows.Len()
 	counted := rows.Filter(func(r dataset.Row) bool {
 		count[of(r)]++
 		return true
 	})
-	for _, err := range counted.BatchesContext(e.ctx, testBatch) {
+	for _, err := range counted.BatchesContext(ctx, testBatch) {
 		if err != nil {
 			return nil, err
 		}
 	}
-	for name, n := range count {
-		parts = append(parts, verdict.Part{Name: name, Rows: n})
-	}
-	slices.SortFunc(parts, func(a, b verdict.Part) int {
-		return cmp.Or(cmp.Compare(b.Rows, a.Rows), cmp.Compare(a.Name, b.Name))
+	return count, nil
+}
+
+// most are the n values with the most rows, these first.
+func most(count map[string]int, n int) []string {
+	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
+		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
 	})
-	told := map[string]bool{}
-	others := len(parts) - commonest
-	parts = parts[:min(len(parts), commonest)]
-	for i := range parts {
-		p := &parts[i]
-		told[p.Name] = true
-		all -= p.Rows
-		if p.Values, err = e.values(rows.Filter(func(r dataset.Row) bool { return of(r) == p.Name })); err != nil {
-			return nil, err
-		}
-		p.Name = cmp.Or(p.Name, `""`)
+	return all[:min(len(all), n)]
+}
+
+// divide are the rows with each of the values, and last all others.
+func (of parting) divide(rows *dataset.Dataset, told []string) (all []*dataset.Dataset) {
+	for _, value := range told {
+		all = append(all, rows.Filter(func(r dataset.Row) bool { return of(r) == value }))
 	}
-	if others <= 0 {
-		return parts, nil
-	}
-	rest := verdict.Part{Name: fmt.Sprintf("%d others", others), Rows: all}
-	rest.Values, err = e.values(rows.Filter(func(r dataset.Row) bool { return !told[of(r)] }))
-	return append(parts, rest), err
+	return append(all, rows.Filter(func(r dataset.Row) bool { return !slices.Contains(told, of(r)) }))
 }
 
 // lined is a format as one of lines of JSON, without a Schema if its fields have no names.

@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gofleet/gofleet/internal/epoch"
 )
@@ -25,6 +27,9 @@ type share struct {
 	// Found is what it has found of a day that is evaluated before it is trained, and Labels are sums over its labels.
 	Found  *found
 	Labels tallies
+	// Slices are shares of the rows by value of Days.By, and Of says of which a slice is.
+	Slices []share
+	Of     sliceOf
 }
 
 // measure measures this worker's share of the test rows.
@@ -66,16 +71,17 @@ func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
 		if err != nil {
 			return err
 		}
-		if err := r.tests.exe.Close(ctx); err != nil {
+		if r.days != nil {
+			mine.Found, mine.Labels = &r.days.now.found, slices.Clone(r.tests.constant.took())
+			mine.Slices, err = r.tests.slices(ctx, t.Stands)
+		}
+		if err := errors.Join(err, r.tests.exe.Close(ctx)); err != nil {
 			return err
 		}
 		mine.Sums, mine.Scores, mine.Spreads = append(mine.Sums, own.sums...), own.scores, apart
 		for _, t := range tallies {
 			mine.Chances = append(mine.Chances, t.Sums...)
 		}
-	}
-	if r.days != nil && !t.End {
-		mine.Found, mine.Labels = &r.days.now.found, r.tests.constant.took()
 	}
 	if c.leads {
 		if factor, err := r.Fleet.RateFactor(ctx); err == nil {
@@ -140,6 +146,9 @@ func (r *Run) act(ctx context.Context, t *epoch.Told) (err error) {
 		label := r.label()
 		fmt.Fprintf(r.Job.Stdout, "%s%s: %s\n", r.Pace(e).ofAll(label, r.Fleet.WorkerNum()), label,
 			r.tests.describe(e, "", nil))
+		if r.days != nil && !m.End {
+			fmt.Fprint(r.Job.Stdout, r.tests.describeSlices(r.days.facts.Slices))
+		}
 		if r.days == nil || r.days.facts.rows() > 0 {
 			r.tests.warnUnmeasured(e)
 		}

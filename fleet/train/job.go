@@ -96,6 +96,8 @@ func (j *Job) check() (s strategy.Strategy, err error) {
 		err = errors.New("train: Job.Rule is nil: it is what updates the weights, such as optimizer.Adam{LR: 1e-3}")
 	case j.Days == nil && j.passOver != "":
 		err = errors.New("train: -pass_over passes over what is left of a day, and this job has no Days")
+	case j.Days == nil && j.by != "" && j.eval == "":
+		err = errors.New("train: -by groups what -eval reports: name rows with -eval, or train a job of days")
 	case j.Days != nil && !j.daily:
 		err, j.daily = j.Days.check(j), true
 	case j.Data == nil && j.Files.Format == nil:

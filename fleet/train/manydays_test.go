@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/nn/serve"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
@@ -107,8 +109,68 @@ func (d manyDays) job(logs, dir string, killed func(day int, r *train.Run, step 
 	return j
 }
 
+// bases compares the base of each day with the rows that the servers have at its end.
+type bases struct {
+	dir      string
+	mu       sync.Mutex
+	day      int // whose base was not compared, from 1; 0 for none
+	rows     map[uint64]uint32
+	compared int
+	wrong    []string
+}
+
+func (b *bases) hooks() train.Hooks {
+	compares := func(_ context.Context, r *train.Run) error {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if b.day == 0 || r.Epoch < b.day-1 || !r.Leads() {
+			return nil
+		}
+		m, err := serve.Load(filepath.Join(b.dir, "bases", fmt.Sprintf("04%02d", b.day)))
+		if err != nil {
+			return err
+		}
+		served := map[uint64]uint32{}
+		for _, p := range m.Graph.Params() {
+			err := p.Rows.EachRow(func(ids []uint64, w []float32) error {
+				for i, id := range ids {
+					served[id] = math.Float32bits(w[i])
+				}
+				return nil
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if len(served) == 0 || !maps.Equal(served, b.rows) {
+			b.wrong = append(b.wrong, fmt.Sprintf("the base of day %d has %d rows, the servers have %d, or others", b.day, len(served), len(b.rows)))
+		}
+		b.day = 0
+		b.compared++
+		return nil
+	}
+	return train.Hooks{EpochBegin: compares, End: compares, EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
+		if !r.Leads() {
+			return nil
+		}
+		time.Sleep(3 * time.Second) // until a table that is nearly full has made room
+		rows := map[uint64]uint32{}
+		for row, err := range r.Fleet.Rows(ctx, "rows") {
+			if err != nil {
+				return err
+			}
+			rows[row.ID] = math.Float32bits(row.W[0])
+		}
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.day, b.rows = r.Epoch+1, rows
+		return nil
+	}}
+}
+
 // play plays the job in virtual time.
-func (d manyDays) play(logs, dir string, seed uint64) *operator {
+func (d manyDays) play(logs, dir string, seed uint64) (*operator, *bases) {
+	b := &bases{dir: filepath.Join(dir, "serving")}
 	r := rand.New(rand.NewPCG(seed, 30))
 	roles, by, at := make([]string, *manyOf), make([]int, *manyOf), make([]int, *manyOf)
 	for day := range roles {
@@ -121,7 +183,7 @@ func (d manyDays) play(logs, dir string, seed uint64) *operator {
 	return d.played(dir, func(o *operator) {
 		o.most = 10 * *manyOf
 		o.days = func(_ string, strike strikes) train.Job {
-			return d.job(logs, dir, func(day int, r *train.Run, step int) error {
+			j := d.job(logs, dir, func(day int, r *train.Run, step int) error {
 				switch {
 				case day == -1:
 					return strike("begin", r, 0)
@@ -137,8 +199,10 @@ func (d manyDays) play(logs, dir string, seed uint64) *operator {
 				}
 				return nil
 			})
+			j.Hooks = append(j.Hooks, b.hooks())
+			return j
 		}
-	})
+	}), b
 }
 
 // auc is the mean of the days' AUC before training.
@@ -154,7 +218,7 @@ func (o *operator) auc() (mean float64) {
 
 // TestManyDays: a job of many days of which a role is killed each day, with checkpoints alone or with journals, trains every row once as
 // far as its mode promises, and predicts as one that nothing disturbs; so it does on a table of half the memory that its ids would need,
-// which turns ids away without an Evict, and is worse then. `.ci/outside days` plays a month.
+// which turns ids away without an Evict, and is worse then. Each day's base has the servers' rows, bit for bit. `.ci/outside days` plays a month.
 //
 // Promise: [G6] a month of days with a kill a day, on half the memory that its ids need, predicts as an undisturbed one
 func TestManyDays(t *testing.T) {
@@ -169,9 +233,13 @@ func TestManyDays(t *testing.T) {
 	}
 	play := func(t *testing.T, d manyDays) *operator {
 		var o *operator
+		var b *bases
 		n++
 		at := filepath.Join(dir, fmt.Sprint(n))
-		synctest.Test(t, func(*testing.T) { o = d.play(logs, at, uint64(n)) })
+		synctest.Test(t, func(*testing.T) { o, b = d.play(logs, at, uint64(n)) })
+		if len(b.wrong) > 0 || b.compared < *manyOf-2 {
+			t.Errorf("%+v: of %d bases that were compared: %s\n%s", d, b.compared, strings.Join(b.wrong, "\n"), strings.Join(o.log, "\n"))
+		}
 		alone := manyDays{mortal: mortal{Workers: 1}, Bounded: d.Bounded, Evict: d.Evict}
 		got, want := ledgerOf(t, at, alone.job(logs, t.TempDir(), nil)), once(*manyOf**manyBy)
 		more, less := 0.0, 0.0

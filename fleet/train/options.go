@@ -205,7 +205,8 @@ func (c *Options) Register(fs *flag.FlagSet) {
 		"model (-load, or below -out) for each, and exit")
 	fs.StringVar(&c.eval, "eval", "", "file, pattern or directory of rows: report the loss, metrics, calibration "+
 		"and confusion matrix of the saved model on them, and exit")
-	fs.StringVar(&c.by, "by", "", "a field of the rows: -eval also reports the loss and metrics for each of its values")
+	fs.StringVar(&c.by, "by", "", "a field of the rows: -eval, and a job of days before each, also report the "+
+		"loss and metrics for each of its values")
 	fs.BoolVar(&c.importance, "importance", false, "-eval also reports the importance of each field, on 10,000 rows")
 	fs.StringVar(&c.TensorBoard, "tensorboard", c.TensorBoard, "directory for TensorBoard: losses, metrics, "+
 		"histograms, the graph, embeddings; empty means none")
@@ -241,8 +242,8 @@ func (c *Options) Check() error {
 		return errors.New("train: -check, -predict and -eval each end the program: name one of them")
 	case c.look && c.unlooked:
 		return errors.New("train: -check examines the job, and -nocheck says not to: leave one of them out")
-	case c.eval == "" && (c.by != "" || c.importance):
-		return errors.New("train: -by and -importance are of what -eval says: name rows with -eval")
+	case c.eval == "" && c.importance:
+		return errors.New("train: -importance is of what -eval says: name rows with -eval")
 	case c.named("lr") && c.LR == 0:
 		return errors.New("train: -lr=0: nothing is learnt at this rate, and rules take 0 for their own: name one " +
 			"above 0, or leave the flag out for the program's")

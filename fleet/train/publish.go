@@ -47,6 +47,7 @@ type done struct {
 	Damaged  map[string]string `json:"damaged,omitempty"`
 	// Before are the loss and the metrics of its rows before they were trained, and those of the constant.
 	Before map[string]float64 `json:"before,omitempty"`
+	Slices []slice            `json:"slices,omitempty"` // by value of Days.By
 	// Dropped are rows that its period's end has dropped, Born those that have come since the day before, of Table.
 	Dropped int `json:"dropped"`
 	Born    int `json:"born,omitempty"`

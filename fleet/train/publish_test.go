@@ -40,6 +40,14 @@ type mark struct {
 	Damaged                      map[string]string
 	Before                       map[string]float64
 	BadLines                     int `json:"bad_lines"`
+	Slices                       []daySlice
+}
+
+type daySlice struct {
+	Value  string
+	Others bool
+	Rows   int
+	Values map[string]float64
 }
 
 func markOf(dir, day string) (m mark, err error) {
@@ -57,6 +65,13 @@ func unpublished(dir string, days []string, keep int) (wrong []string) {
 	kept, sums := days[max(0, len(days)-keep):], []string{}
 	for i, day := range days {
 		m, err := markOf(dir, day)
+		rows := 0
+		for _, s := range m.Slices {
+			rows += s.Rows
+		}
+		if len(m.Slices) > 0 && rows != m.Rows {
+			say("the slices of day %s have %d rows, of %d", day, rows, m.Rows)
+		}
 		if err != nil || m.Day != day || m.Base != "bases/"+day {
 			say("the mark of day %s: %+v, error %v", day, m, err)
 		}

@@ -373,7 +373,14 @@ func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
 	defer r.meter.start()
 	c := &r.course
 	c.stands, c.of = so, r.Epoch
-	c.member.Due(r.tests.constant.learned())
+	brings, err := r.tests.constant.learned(), error(nil)
+	if r.days != nil && r.days.now.part != nil {
+		brings, err = r.days.now.brings()
+	}
+	if err != nil {
+		return err
+	}
+	c.member.Due(brings)
 	t, err := r.stand(ctx)
 	if err == nil && t.Do != epoch.Train {
 		r.ends.agreed.Store(true)

@@ -56,7 +56,7 @@ var house = map[string][]string{
 	"internal/update":       {"internal/gradient", "internal/layout", "internal/panics", "internal/rules", "internal/table", "optimizer", "strategy"},
 	"internal/roster":       {"internal/mode", "internal/progress", "internal/wire"},
 	"internal/server/state": {"internal/awake", "internal/cut", "internal/journal", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
-	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/epoch", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
+	"internal/server":       {"internal/awake", "internal/checkpoint", "internal/count", "internal/cut", "internal/epoch", "internal/files", "internal/gradient", "internal/journal", "internal/kernels", "internal/layout", "internal/mode", "internal/peer", "internal/proc", "internal/progress", "internal/roster", "internal/rules", "internal/server/state", "internal/table", "internal/update", "internal/wire", "optimizer", "strategy", "transport"},
 
 	"nn": {"dataset", "internal/histogram", "internal/kernels", "internal/mistyped", "internal/modelfiles", "optimizer"},
 
@@ -78,7 +78,7 @@ var house = map[string][]string{
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
 	"fleet/reader":                 {"internal/kernels", "internal/peer", "internal/wire", "transport", "transport/codec"},
 	"fleet/fleettest":              {"fleet", "rolemaker", "transport"},
-	"fleet/internal/jobs":          {"dataset", "fleet", "fleet/internal/trial", "fleet/internal/twin", "fleet/train", "internal/epoch", "internal/modelfiles", "nn", "nn/serve", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/internal/jobs":          {"dataset", "fleet", "fleet/internal/trial", "fleet/internal/twin", "fleet/train", "internal/epoch", "internal/modelfiles", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/internal/trial":         {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
 
 	"fleet/internal/twin": {"dataset", "fleet", "fleet/internal/trial", "fleet/reader", "fleet/store", "fleet/store/storetest", "internal/checkpoint", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},

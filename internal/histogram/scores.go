@@ -34,7 +34,13 @@ type scored struct {
 }
 
 func (a scored) compare(b scored) int {
-	return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(a.key, b.key), cmp.Compare(a.weight, b.weight))
+	switch { // most differ in the first
+	case a.group != b.group:
+		return cmp.Compare(a.group, b.group)
+	case a.key != b.key:
+		return cmp.Compare(a.key, b.key)
+	}
+	return cmp.Compare(a.weight, b.weight)
 }
 
 func (a scored) positive() bool { return a.key&1 == 1 }

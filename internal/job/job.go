@@ -96,6 +96,12 @@ func (j *Job) plan() error {
 		return fmt.Errorf("rule %s draws lots, so that a server that plays its journal comes to other weights: leave "+
 			"out recovery: journal", j.Rule.Name())
 	}
+	for _, p := range j.Params {
+		if p.Evict.By != "" && p.MaxBytes == 0 && j.Strategy.MaxMemory == 0 {
+			return fmt.Errorf("Evict of %q makes room within a bound: set its MaxBytes, or max_memory of the strategy",
+				p.Name)
+		}
+	}
 	var whole []string // params whose rule needs all weights at once; rows of embeddings are whole anyway
 	for _, p := range j.Params {
 		if r := rules.For(j.Rule, p); r != nil && !p.Embedding && rules.NeedsWhole(r) {

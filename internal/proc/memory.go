@@ -12,7 +12,8 @@ import (
 )
 
 // MemoryLimit returns the memory limit, in bytes, of this process's control group; 0 if there is none. It is read once.
-func MemoryLimit() int64 { return bounding().limit }
+// Tests replace it.
+var MemoryLimit = func() int64 { return bounding().limit }
 
 // MemoryUsed returns the bytes that all processes of the group with that limit use together, without files that can be
 // dropped from memory; 0 if that is not known.

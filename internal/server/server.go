@@ -16,6 +16,7 @@ import (
 	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
+	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/rules"
@@ -103,10 +104,11 @@ func New(c Config) (*Server, error) {
 	s := &Server{c: c, meter: newMeter(), log: c.Logger.With("server", c.Index)}
 	journals := c.Strategy.Recovery.Journal != ""
 	options := table.Options{Numbered: traits.Copies, Telling: journals}
-	limit := transport.LimitOf(c.Transport)
-	if s.part, err = state.NewPart(c.Layout, c.Index, c.serverRule, options, limit); err != nil {
+	limit, memory := transport.LimitOf(c.Transport), int64(c.Strategy.MaxMemory*float64(proc.MemoryLimit()))
+	if s.part, err = state.NewPart(c.Layout, c.Index, c.serverRule, options, limit, memory); err != nil {
 		return nil, err
 	}
+	s.saysBounds()
 	s.part.Store.LogTo(s.log)
 	s.part.Updates = update.New(s.part.Store, c.Layout, c.Index,
 		update.Options{Weighting: c.Strategy.Weighting, Delay: float32(c.Strategy.DelayCompensation), Clip: clip})
@@ -128,6 +130,19 @@ func New(c Config) (*Server, error) {
 	s.connect(traits, journal)
 	s.measure()
 	return s, nil
+}
+
+// saysBounds logs the bounds of embeddings by max_memory.
+func (s *Server) saysBounds() {
+	if s.c.Strategy.MaxMemory > 0 && proc.MemoryLimit() == 0 {
+		s.log.Warn("this server is in no control group with a bound on its memory, so that max_memory bounds no table")
+	}
+	for i, t := range s.part.Store.Tables {
+		if own := s.c.Layout.Embeddings[i].Param; t.Param().MaxBytes != own.MaxBytes {
+			s.log.Info("an embedding without MaxBytes is bounded by max_memory", "table", own.Name, "bytes",
+				t.Param().MaxBytes, "rows", table.MostRows(t.Param(), s.c.serverRule(own)))
+		}
+	}
 }
 
 // random is a number that can't be guessed, for a process whose configuration gives none.

@@ -1,8 +1,11 @@
 package table
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
+	"math"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -40,6 +43,36 @@ func RowBytes(p *optimizer.Param, rule optimizer.Rule) int {
 // MostRows is the number of rows of an embedding that fit into its MaxBytes on a server; 0 without a bound.
 func MostRows(p *optimizer.Param, rule optimizer.Rule) int64 {
 	return (p.MaxBytes - waitingShare(p)) / int64(RowBytes(p, rule))
+}
+
+// Bounded returns the params of a server's embeddings with bounds by which all fit into so many bytes: of those without
+// a MaxBytes, one whose Height takes less than its part needs none, and the others have equal parts.
+func Bounded(params []*optimizer.Param, rule func(*optimizer.Param) optimizer.Rule, bytes int64) []*optimizer.Param {
+	need := func(p *optimizer.Param) int64 {
+		height, each := int64(p.Height()), int64(RowBytes(p, rule(p)))
+		if height == 0 || height > math.MaxInt64/each {
+			return math.MaxInt64
+		}
+		return height * each
+	}
+	var open []int
+	for i, p := range params {
+		if bytes -= p.MaxBytes; p.MaxBytes == 0 {
+			open = append(open, i)
+		}
+	}
+	slices.SortStableFunc(open, func(a, b int) int { return cmp.Compare(need(params[a]), need(params[b])) })
+	params = slices.Clone(params)
+	for n, i := range open {
+		own, part := *params[i], max(bytes, 0)/int64(len(open)-n)
+		if needs := need(&own); needs <= part {
+			bytes -= needs
+			continue
+		}
+		own.MaxBytes = max(part, 1) // 0 would be no bound
+		params[i], bytes = &own, bytes-part
+	}
+	return params
 }
 
 // waitingShare is how many of a param's MaxBytes are for waiting ids.

@@ -2,6 +2,7 @@ package table
 
 import (
 	"errors"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -30,6 +31,29 @@ func fill(t testing.TB, table *Sparse, first uint64) {
 		res, err := table.Push(ids, g, 1)
 		check(t, err)
 		turnedAway += res.Full
+	}
+}
+
+// TestBounded: small tables get what they need, others equal parts of what is left, and bounds that params have stay.
+func TestBounded(t *testing.T) {
+	const row = 56 // bytes
+	param := func(name string, height int, bytes int64) *optimizer.Param {
+		return &optimizer.Param{Name: name, Shape: []int{height, 2}, Embedding: true, MaxBytes: bytes}
+	}
+	for _, tt := range []struct {
+		bytes int64
+		want  []int64 // 0 is no bound
+	}{
+		{row * 10_100, []int64{row * 4500, row * 100, 0, row * 4500}},
+		{row * 1_300, []int64{row * 400, row * 100, row * 400, row * 400}},
+		{row * 50, []int64{1, row * 100, 1, 1}}, // which no table accepts
+	} {
+		params := []*optimizer.Param{param("open", 0, 0), param("own", 0, row*100), param("medium", 1000, 0), param("endless", math.MaxInt, 0)}
+		for i, p := range Bounded(params, func(*optimizer.Param) optimizer.Rule { return optimizer.SGD{LR: 1} }, tt.bytes) {
+			if p.MaxBytes != tt.want[i] || params[i].MaxBytes != 0 && i != 1 {
+				t.Errorf("of %d bytes %s has %d, want %d", tt.bytes, p.Name, p.MaxBytes, tt.want[i])
+			}
+		}
 	}
 }
 

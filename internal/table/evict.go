@@ -59,16 +59,22 @@ func (e *entry) stays(h *header, now int64) bool {
 // pressed reports whether rows are to be dropped. An eviction that left too little room is not tried again for as long
 // as rows stay after their last push.
 func (t *Sparse) pressed(now int64) bool {
-	return t.param.Evict.By != "" && t.bound.rows.Load() >= t.bound.part(pressedAt) && now >= t.again.Load()
+	if !t.evicts() || now < t.again.Load() {
+		return false
+	}
+	rows := t.bound.rows.Load()
+	return rows >= t.bound.part(pressedAt) && rows > t.bound.part(roomyAt)
 }
 
+// evicts reports whether the table has a bound, and drops rows near it.
+func (t *Sparse) evicts() bool { return t.param.Evict.By != "" && t.bound != nil }
+
 // part is so many percent of the bound's rows.
-func (b *bound) part(percent int64) int64 { return b.most / 100 * percent }
+func (b *bound) part(percent int64) int64 { return b.most/100*percent + b.most%100*percent/100 }
 
 // evict drops rows until 85 % of the bound are left. It holds the lock of one shard at a time.
 func (t *Sparse) evict(now int64) (done Shrunk) {
-	t.dropped = nil
-	if t.param.Evict.By == "" {
+	if t.dropped = nil; !t.evicts() {
 		return done
 	}
 	surplus := t.bound.rows.Load() - t.bound.part(roomyAt)

@@ -30,6 +30,11 @@ func Minimize(o optimizer.Objective, rule optimizer.Rule) (*Trainer, error) {
 	if err := rules.CheckObjective(o); err != nil {
 		return nil, fmt.Errorf("local: Minimize: %w", err)
 	}
+	for _, p := range o.Params() {
+		if p.Evict.By != "" && p.MaxBytes == 0 {
+			return nil, fmt.Errorf("local: Minimize: Evict of %q makes room within MaxBytes: set that too", p.Name)
+		}
+	}
 	t, err := New(o.Params(), rule)
 	if err != nil {
 		return nil, err

@@ -91,7 +91,7 @@ func (a *actor) ofDays(j *train.Job) {
 		Shrink: fleet.ShrinkOptions{Unseen: p.Unseen}}
 	if p.Publishes {
 		j.Days.Publish = train.Publish{Dir: a.published(), Deltas: 3}
-		if p.Model.Net.Rates() { // every row is served
+		if p.rates() { // every row is served
 			j.Days.Publish.Save = fleet.SaveOptions{BaseThreshold: -1, DeltaThreshold: -1, DeltaKeepDays: -1}
 		}
 	}

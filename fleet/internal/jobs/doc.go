@@ -24,6 +24,6 @@
 // The ledger has a weight for each sample, which grows by 1 whenever the sample is trained: it ends as the number of
 // epochs. The history's examples are the sum of the ledger. The clock of the tables is the number of epochs, of which
 // each ends one period. Hooks with a state have seen each evaluation and each epoch's end once. What was published last
-// is what the job has left. A job whose workers go in step has the history, the weights and the rows of a job that
-// nothing disturbed, bit for bit.
+// is what the job has left, though tables make room. None with a bound ever has more rows than fit. A job whose workers
+// go in step has the history, the weights and the rows of a job that nothing disturbed, bit for bit.
 package jobs

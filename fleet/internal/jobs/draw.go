@@ -1,12 +1,14 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"time"
 
 	"github.com/gofleet/gofleet/fleet/internal/twin"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 )
 
@@ -67,12 +69,31 @@ func (p *Program) drawMore(r *rand.Rand, leg twin.Leg) {
 	if p.Strategy.Mode == strategy.ModeGeo {
 		return
 	}
-	if m.Pool != "" && leg.Servers > 0 && often(r, 3) {
-		m.MaxBytes, m.Evicts = 1<<17, often(r, 2)
+	bounds := rand.New(rand.NewPCG(p.Model.Seed, 46))
+	if leg.Kind() != "collective" && (m.Pool != "" && often(r, 3) || often(bounds, 6)) {
+		p.drawBound(bounds)
 	}
 	if often(r, 8) && leg.Servers > 0 && p.Rules.All.Kind != "lars" {
 		p.Rules.By["hidden.w_0"] = twin.Rule{Kind: "dpsgd", LR: 0.05}
 	}
+}
+
+// drawBound bounds the table with any number of ids, which may drop rows.
+func (p *Program) drawBound(r *rand.Rand) {
+	m := &p.Model.More
+	m.Pool, m.MaxBytes = cmp.Or(m.Pool, nn.PoolSum), int64(pick(r, 1<<13, 1<<14, 1<<15, 1<<16, 1<<17))
+	if often(r, 3) {
+		return
+	}
+	m.Evict.By = pick(r, optimizer.EvictUnused, optimizer.EvictScore)
+	if !p.Rules.Of(twin.PooledName).Dense {
+		m.Evict.Floor = int64(pick(r, 0, 0, 1, 4))
+	}
+}
+
+// rates says whether a table rates its rows by shows and clicks.
+func (p Program) rates() bool {
+	return p.Model.Net.Rates() || p.Model.More.Evict.By == optimizer.EvictScore
 }
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
@@ -94,7 +115,10 @@ func (p *Program) drawLives(r *rand.Rand, leg twin.Leg) {
 	p.Journal = l.Servers > 0 && p.Strategy.Mode != strategy.ModeSync && often(r, 3)
 	for range 1 + r.IntN(3) {
 		if !same {
-			l.Batch, l.Workers = 1+r.IntN(6), pick(r, l.Workers, l.Workers, 1, 2, 3)
+			batch, workers := 1+r.IntN(6), pick(r, l.Workers, l.Workers, 1, 2, 3)
+			if l.Batch = batch; l.Servers > 0 || p.Model.More.MaxBytes == 0 { // which ranks have not
+				l.Workers = workers
+			}
 		}
 		if threads {
 			l.Threads = 1 + r.IntN(2)

@@ -22,6 +22,9 @@ import (
 // trains that again: for how many periods its line was unseen is the clock of the job's tables.
 const firstTest, marker = 1 << 20, 1 << 21
 
+// settled is until a table that is nearly full has made room, so that what is published then stays what the job has.
+const settled = 3 * time.Second
+
 // strategy is that of a life. Without servers it has what decides numbers alone.
 func (p Program) strategy(l Life, dir string) strategy.Strategy {
 	s := p.Strategy
@@ -102,6 +105,9 @@ func (a *actor) job() train.Job {
 		},
 		EpochEnd: func(ctx context.Context, r *train.Run, _ nn.TrainResult) error {
 			time.Sleep(p.Hook)
+			if p.Publishes && p.Model.More.Evict.By != "" {
+				time.Sleep(settled)
+			}
 			err := a.at("epoch ends")
 			if err == nil {
 				err = a.epochEnds(ctx, r, outputs)
@@ -193,7 +199,7 @@ func (a *actor) published() string { return filepath.Join(a.dir, "published") }
 // serves are the options with which every row is served.
 func (p Program) serves(mode fleet.SaveMode, m nn.InferenceModel, published string) fleet.SaveOptions {
 	o := fleet.SaveOptions{Mode: mode, Model: m, Published: published}
-	if p.Model.Net.Rates() {
+	if p.rates() {
 		if o.BaseThreshold, o.DeltaKeepDays = -1, -1; mode == fleet.SaveDelta {
 			o.DeltaThreshold = -1
 		}

@@ -32,6 +32,9 @@ func (p Program) Wrong(t *testing.T, dir string) (wrong []string, said string) {
 		return []string{err.Error()}, s.log.last(60)
 	}
 	wrong = slices.Concat(p.counts(s, counts), p.periods(s, clock), s.serves(), s.decides())
+	if s.crowded != "" {
+		wrong = append(wrong, s.crowded)
+	}
 	if len(wrong) > 0 || !p.exact() {
 		return wrong, s.log.last(60)
 	}
@@ -65,9 +68,9 @@ func (s *stage) counts() (counts []float64, clock int, err error) {
 		return nil, 0, err
 	}
 	defer f.Close()
-	s.p.Model.More.MaxBytes *= 4 // the room of all servers
+	s.p.Model.More.MaxBytes *= 8 // the room of all servers, of which there are up to 5
 	loss, _ := s.p.Model.Loop()
-	s.p.Model.More.MaxBytes /= 4
+	s.p.Model.More.MaxBytes /= 8
 	opt, err := f.DistributedOptimizer(s.p.Rules.Door(), strategy.Sync())
 	if err == nil {
 		left := filepath.Join(s.dir, "out", "checkpoint")

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/fleet/internal/trial"
+	"github.com/gofleet/gofleet/fleet/internal/twin"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/modelfiles"
 	"github.com/gofleet/gofleet/nn"
@@ -29,13 +30,14 @@ type stage struct {
 	life int
 	net  transport.Transport
 
-	mu     sync.Mutex // guards what follows
-	log    lines
-	actors map[string]*actor // the processes that live
-	struck map[int]bool      // strikes of the life that have come
-	errs   map[string]error  // with which the roles of the life have ended
-	chain  []string          // the base that was published last, and its deltas
-	left   Left
+	mu      sync.Mutex // guards what follows
+	log     lines
+	actors  map[string]*actor // the processes that live
+	struck  map[int]bool      // strikes of the life that have come
+	errs    map[string]error  // with which the roles of the life have ended
+	chain   []string          // the base that was published last, and its deltas
+	left    Left
+	crowded string // which process has had more rows than its table may have
 }
 
 // Left is what a job has left, as its leading worker has it at its end.
@@ -235,6 +237,7 @@ func (s *stage) process(ctx context.Context, name string, maker rolemaker.RoleMa
 func (a *actor) at(place string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.looksAtRows()
 	a.counts[place]++
 	for i, s := range a.p.Lives[a.life].Strikes {
 		if !a.struck[i] && s.At == place && a.name == fmt.Sprintf("worker %d", s.By) && a.counts[place] >= s.Step {
@@ -245,6 +248,23 @@ func (a *actor) at(place string) error {
 	}
 	return a.fate
 }
+
+// looksAtRows looks whether processes have more rows than fit; the stage is locked.
+func (s *stage) looksAtRows() {
+	if s.p.Model.More.MaxBytes == 0 {
+		return
+	}
+	for name, a := range s.actors {
+		for _, t := range a.f.Stats().Tables {
+			if t.Name == twin.PooledName && t.Rows > t.MaxBytes/leastRowBytes {
+				s.crowded = fmt.Sprintf("%s has %d rows in %d bytes", name, t.Rows, t.MaxBytes)
+			}
+		}
+	}
+}
+
+// leastRowBytes are those of a row of two weights without a state.
+const leastRowBytes = 56
 
 // strike strikes who lives; the stage is locked.
 func (a *actor) strike(s Strike) {

@@ -82,7 +82,7 @@ var fieldsOf = map[strategy.Mode][]string{
 }
 
 var fieldsOfAll = []string{"Placement", "NoSlice", "MinBlockSize", "SmallBlocks", "Codec", "Payload", "MaxFrame",
-	"NotFinite",
+	"MaxMemory", "NotFinite",
 	"HeartbeatInterval", "WorkerTimeout", "StartTimeout", "WaitTimeout"}
 
 // drawStrategy sets some of the fields that apply in the mode, and rarely one of all fields.
@@ -172,6 +172,7 @@ func drawField(r *rand.Rand, name string, field reflect.Value) {
 		"Payload": {strategy.PayloadFloat32, strategy.PayloadFloat16, strategy.PayloadBFloat16,
 			strategy.PayloadInt8},
 		"MaxFrame":          {4096, 4097, 5000, 10000, 1 << 20, math.MaxInt},
+		"MaxMemory":         {0.1, 0.8, 1.0},
 		"NotFinite":         {strategy.NotFiniteRefuse, strategy.NotFiniteSkip, strategy.NotFiniteClip},
 		"HeartbeatInterval": {second / 100, second / 2, 10 * second},
 		"WorkerTimeout":     {second, 2 * second, 60 * second, 10000 * second},

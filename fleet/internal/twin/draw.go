@@ -53,6 +53,7 @@ func Draw(seed uint64) Program {
 	p.drawLosses(rand.New(rand.NewPCG(seed, 33)))
 	p.drawReads(rand.New(rand.NewPCG(seed, 26)))
 	p.Store = often(rand.New(rand.NewPCG(seed, 27)), 4)
+	p.drawMemory(rand.New(rand.NewPCG(seed, 38)))
 	p.drawUnused(rand.New(rand.NewPCG(seed, 36)))
 	p.drawTurns(rand.New(rand.NewPCG(seed, 37)))
 	p.name()
@@ -68,6 +69,15 @@ func (p *Program) drawTimeouts(r *rand.Rand) {
 			s.StartTimeout = strategy.Duration(pick(r, time.Minute, 3*time.Minute, 10*time.Minute))
 			// servers may be away for a minute
 			s.WaitTimeout = strategy.Duration(pick(r, 5*time.Minute, 15*time.Minute, time.Hour))
+		}
+	}
+}
+
+// drawMemory has servers of some legs bound their tables by far more than these take.
+func (p *Program) drawMemory(r *rand.Rand) {
+	for i, l := range p.Legs {
+		if often(r, 8) && l.Servers > 0 && !l.copies() {
+			p.Legs[i].Strategy.MaxMemory = 0.5
 		}
 	}
 }

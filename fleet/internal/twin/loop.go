@@ -31,13 +31,13 @@ func (once) Backward(c *nn.OpCall) {
 
 // More is what a model has besides, in a loop.
 type More struct {
-	Padding  bool    `json:",omitempty"` // the first id of each table's pool is padding
-	Shows    bool    `json:",omitempty"` // a feed has the impressions of tables with a score
-	Pool     nn.Pool `json:",omitempty"` // of a table with any number of ids, none of half of the samples; none if ""
-	MaxBytes int64   `json:",omitempty"` // of that table, of which a sample then has a hundred ids of its own
-	Evicts   bool    `json:",omitempty"` // the table drops rows near that bound
-	Detached bool    `json:",omitempty"` // the first table is looked up again, without a gradient
-	Weighted bool    `json:",omitempty"` // the loss is a weighted mean
+	Padding  bool            `json:",omitempty"` // the first id of each table's pool is padding
+	Shows    bool            `json:",omitempty"` // a feed has the impressions of tables with a score
+	Pool     nn.Pool         `json:",omitempty"` // of a table with any number of ids, for each other sample; none if ""
+	MaxBytes int64           `json:",omitempty"` // of that table, of which a sample then has a hundred ids of its own
+	Evict    optimizer.Evict `json:",omitzero"`  // how it drops rows near that bound
+	Detached bool            `json:",omitempty"` // the first table is looked up again, without a gradient
+	Weighted bool            `json:",omitempty"` // the loss is a weighted mean
 }
 
 // options are those of a table.
@@ -52,9 +52,9 @@ func (m More) options(t Table) nn.EmbeddingOptions {
 // inputs are the layer's inputs besides, given the options of the model's tables.
 func (m More) inputs(g *nn.Graph, tables []nn.EmbeddingOptions) (all []*nn.Node) {
 	if m.Pool != "" {
-		o := nn.EmbeddingOptions{Name: pooled, Dim: 2, Init: first, MaxBytes: m.MaxBytes}
-		if m.Evicts {
-			o.Evict.By = optimizer.EvictUnused
+		o := nn.EmbeddingOptions{Name: PooledName, Dim: 2, Init: first, MaxBytes: m.MaxBytes, Evict: m.Evict}
+		if m.Evict.By == optimizer.EvictScore {
+			o.Entry.ShowClick.Threshold = 0.05 // a show alone lets an id in
 		}
 		all = append(all, nn.EmbeddingPool(g.Slot("any"), m.Pool, o))
 	}
@@ -64,8 +64,8 @@ func (m More) inputs(g *nn.Graph, tables []nn.EmbeddingOptions) (all []*nn.Node)
 	return all
 }
 
-// pooled is the table with any number of ids.
-const pooled = "pooled"
+// PooledName is the table with any number of ids.
+const PooledName = "pooled"
 
 // any are the ids of a sample in it.
 func (m More) any(i int) (ids []uint64) {

@@ -24,9 +24,10 @@ type Part struct {
 }
 
 // NewPart makes the tables of a server: its dense blocks in the layout's order, on server 0 the frozen blocks behind
-// them, and every embedding. rule returns the rule of a param. limit is the largest answer, in bytes.
+// them, and every embedding. rule returns the rule of a param. limit is the largest answer, and memory bounds the
+// embeddings together, in bytes; 0 does not.
 func NewPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.Rule, o table.Options,
-	limit int) (*Part, error) {
+	limit int, memory int64) (*Part, error) {
 	own := l.Parts[index]
 	p := &Part{Index: index, Layout: l, blocks: own.Blocks, Floats: own.Floats, Store: new(table.Store), Limit: limit}
 	for _, b := range p.blocks {
@@ -41,8 +42,15 @@ func NewPart(l *layout.Layout, index int, rule func(*optimizer.Param) optimizer.
 			return nil, err
 		}
 	}
+	var params []*optimizer.Param
 	for _, e := range l.Embeddings {
-		t, err := table.NewSparse(e.Param, rule(e.Param), o)
+		params = append(params, e.Param)
+	}
+	if memory > 0 {
+		params = table.Bounded(params, rule, memory)
+	}
+	for _, param := range params {
+		t, err := table.NewSparse(param, rule(param), o)
 		if err != nil {
 			return nil, err
 		}

@@ -187,6 +187,15 @@ func (t *Tally) add(p float32, label float64) {
 	bin[labels] += label
 }
 
+// Totals are the rows of two classes, and the sums of their probabilities and of their labels.
+func (t *Tally) Totals() []float64 {
+	all := make([]float64, columns)
+	for at, v := range t.Sums {
+		all[at%columns] += v
+	}
+	return all
+}
+
 // chance is the probability of the second of two classes.
 func (t *Tally) chance(of []float32) float32 {
 	switch x := float64(of[len(of)-1]); t.kind {

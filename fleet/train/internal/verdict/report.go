@@ -41,12 +41,7 @@ func (r *Report) String() string {
 		fmt.Fprintf(&s, ", %s %.4f", r.Names[i], v)
 	}
 	s.WriteString("\n" + r.Always)
-	if len(r.Parts) > 0 {
-		table(&s, r.By+"\trows\t"+strings.Join(r.Names, "\t"), len(r.Parts), func(w io.Writer, i int) {
-			p := r.Parts[i]
-			fmt.Fprintf(w, "%s\t%d\t%s\n", printable(p.Name), p.Rows, cells("%.4f", p.Values))
-		})
-	}
+	s.WriteString(Table(r.By, r.Names, r.Parts))
 	for _, t := range r.Tallies {
 		t.write(&s)
 	}
@@ -54,6 +49,18 @@ func (r *Report) String() string {
 		fmt.Fprintf(&s, "\nwith a field's values shuffled among %d rows, so that they say nothing:\n", r.Shuffled)
 		table(&s, "field\t"+strings.Join(r.Names, "\t"), len(r.Fields), func(w io.Writer, i int) {
 			fmt.Fprintf(w, "%s\t%s\n", r.Fields[i].Name, cells("%+.4f", r.Fields[i].Values))
+		})
+	}
+	return s.String()
+}
+
+// Table is a table of groups of rows by a field, and their values of such names; "" without any.
+func Table(by string, names []string, parts []Part) string {
+	var s strings.Builder
+	if len(parts) > 0 {
+		table(&s, by+"\trows\t"+strings.Join(names, "\t"), len(parts), func(w io.Writer, i int) {
+			p := parts[i]
+			fmt.Fprintf(w, "%s\t%d\t%s\n", printable(p.Name), p.Rows, cells("%.4f", p.Values))
 		})
 	}
 	return s.String()
