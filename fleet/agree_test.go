@@ -48,6 +48,7 @@ func others() map[string][2]strategy.Strategy {
 		"Codec":                    with(strategy.Sync(), func(s *strategy.Strategy) { s.Codec = "s2" }),
 		"Payload":                  with(strategy.Sync(), func(s *strategy.Strategy) { s.Payload = strategy.PayloadInt8 }),
 		"MaxFrame":                 with(strategy.Sync(), func(s *strategy.Strategy) { s.MaxFrame = 1 << 20 }),
+		"MaxMemory":                with(strategy.Sync(), func(s *strategy.Strategy) { s.MaxMemory = 0.8 }),
 		"NotFinite":                with(strategy.Sync(), func(s *strategy.Strategy) { s.NotFinite = strategy.NotFiniteSkip }),
 		"HeartbeatInterval":        with(strategy.Sync(), func(s *strategy.Strategy) { s.HeartbeatInterval = minute / 30 }),
 		"WorkerTimeout":            with(strategy.Sync(), func(s *strategy.Strategy) { s.WorkerTimeout = minute }),

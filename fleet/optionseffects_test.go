@@ -233,6 +233,19 @@ func effectsOnMessages() map[string]effect {
 				}
 			},
 		},
+		"MaxMemory": { // TestMemoryBoundsTables
+			set: func(s *strategy.Strategy) { s.MaxMemory = 0.8 },
+			in:  trial.Pushing,
+			shows: func(t *testing.T, x trial.Trial) {
+				// Each server says by how much its table is bounded, or why it is not on this machine.
+				var log trial.Log
+				x.Logger = log.Logger()
+				x.With(func(s *strategy.Strategy) { s.MaxMemory = 0.8 }).Works(t)
+				if said := log.Lines("max_memory"); len(said) != x.Servers {
+					t.Errorf("%d servers say of max_memory %q", x.Servers, said)
+				}
+			},
+		},
 	}
 }
 

@@ -25,6 +25,7 @@ type constant struct {
 	seen  []*nn.Node // labels, and weights of their rows
 	gauge gauge      // the loss and the metrics, as far as they have a value for a constant
 	names []string   // of the values
+	half  []int      // which of all nodes are AUCs, not measured: those of a constant are ½
 	daily bool       // it is learned from rows that are evaluated, and used from the next day on
 	own   *nn.Node   // the model's loss of each row; nil if the loss is no mean of rows
 
@@ -52,9 +53,16 @@ func newConstant(nodes []*nn.Node, names []string) *constant {
 	copies, alone := nn.Given(preds, slices.Concat(nodes, seen, []*nn.Node{c.own})...), nn.Given(nil, nodes...)
 	c.seen = copies[len(nodes) : len(copies)-1]
 	for i, n := range copies[:len(nodes)] {
-		if n != nil && alone[i] == nil { // it is of a prediction
+		switch {
+		case n == nil || alone[i] != nil: // it is of no prediction
+		case (n.Op() == "auc" || n.Op() == "group_auc") && len(c.gauge.nodes) > 0:
+			c.half = append(c.half, i)
+		default:
 			c.gauge.nodes, c.names = append(c.gauge.nodes, n), append(c.names, ofConstant+names[i])
 		}
+	}
+	for _, i := range c.half {
+		c.names = append(c.names, ofConstant+names[i])
 	}
 	if len(c.names) == 0 || slices.Contains(c.seen, nil) {
 		return nil
@@ -201,14 +209,21 @@ func (c *constant) see(ctx context.Context, batch dataset.Batch, rows int, own [
 	_, _ = c.gauge.see(ctx, given) // a mean of no labels is no number
 }
 
-// values are the constant's, from the sums of all workers; NaN where one is not known.
-func (c *constant) values(sums []float64) ([]float64, error) {
+// values are the constant's, from the sums of all workers, beside those of the model; NaN where one is not known.
+func (c *constant) values(sums, model []float64) ([]float64, error) {
 	values, _, err := valuesOf(c.gauge.nodes, sums, nil)
-	if last := len(values) - 1; err == nil && c.own != nil {
-		rows, mean, square := sums[len(sums)-1], values[last-1], values[last]
-		values = append(values[:last-1], math.Sqrt(max(square-mean*mean, 0)/(rows-1)))
+	if err != nil {
+		return nil, err
 	}
-	return values, err
+	var apart []float64
+	if last := len(values) - 1; c.own != nil {
+		rows, mean, square := sums[len(sums)-1], values[last-1], values[last]
+		values, apart = values[:last-1], []float64{math.Sqrt(max(square-mean*mean, 0) / (rows - 1))}
+	}
+	for _, i := range c.half { // where both have labels
+		values = append(values, 0.5+0*values[0]+0*model[i])
+	}
+	return append(values, apart...), nil
 }
 
 // always describes the constant, in the unit that labels have in a format's files; "" if it is not known.

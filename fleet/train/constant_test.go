@@ -13,6 +13,7 @@ import (
 	"github.com/gofleet/gofleet/fleet/internal/trial"
 	"github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
 )
 
 // rare are points of which one in seven has the label 1, or another share of those from a row on.
@@ -73,6 +74,34 @@ func TestConstantOfAllWorkers(t *testing.T) {
 					t.Errorf("%+v: worker %d has %v, want %v", c, w, r.Last.Values, want)
 				}
 			}
+		}
+	}
+}
+
+// TestConstantWithinGroups: the constant's AUC is one half, over all rows and within groups, and as unknown as the model's where all labels
+// of each group, or of all rows, are alike.
+func TestConstantWithinGroups(t *testing.T) {
+	t.Parallel()
+	for every, want := range map[int][2]float64{3: {0.5, 0.5}, 4: {0.5, 0}, 1: {0, 0}} { // 4 is the number of groups
+		results, said := play(t, 0, 1, func() train.Job {
+			g := nn.NewGraph(1)
+			y := g.Input("y", 1)
+			pred := nn.Linear(g.Input("x", 1), 1, nn.LinearOptions{Act: nn.Sigmoid})
+			rows := dataset.Generate(200, func(i int, r dataset.Row) error {
+				r.Floats(0)[0], r.Ints(2)[0] = float32(i)/100-1, int64(i%4)
+				if i%every == 0 {
+					r.Floats(1)[0] = 1
+				}
+				return nil
+			}, dataset.Floats("x"), dataset.Floats("y"), dataset.Ints("user"))
+			return train.Job{Loss: nn.Mean(nn.LogLoss(pred, y)), Rule: optimizer.SGD{LR: 0.1}, Outputs: []*nn.Node{pred},
+				Metrics: []*nn.Node{nn.AUC(pred, y).Named("AUC"), nn.GroupAUC(pred, y, g.IDs("user", 1)).Named("within")},
+				Options: train.Options{Epochs: 1, Batch: 20},
+				Data:    func(context.Context) (_, _ *dataset.Dataset, err error) { return rows, rows, nil }}
+		})
+		v := results[0].Last.Values
+		if got := [2]float64{v["constant test AUC"], v["constant test within"]}; got != want || !(v["constant test loss"] > 0) {
+			t.Errorf("a label each %d rows: %v, want %v\n%s", every, v, want, said)
 		}
 	}
 }

@@ -84,7 +84,7 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 		report.Values, sums, err = valuesOf(nodes, sums, joined(all.scores))
 	}
 	if report.Always = always.always(x.Format); err == nil && report.Always != "" {
-		sums, err = always.values(sums)
+		sums, err = always.values(sums, report.Values)
 		for i, v := range sums {
 			report.Always += fmt.Sprintf("%s %.4f, ", strings.TrimPrefix(always.names[i], ofConstant), v)
 		}

@@ -156,7 +156,7 @@ func (t *tests) join(shares []share, tested bool) (e Evaluation, err error) {
 	if tested {
 		measured, rest, err := valuesOf(t.nodes(), sums[4:], joined(scores...))
 		if err == nil && t.constant != nil {
-			rest, err = t.constant.values(rest)
+			rest, err = t.constant.values(rest, measured)
 			measured = append(measured, rest...)
 		}
 		if err != nil {
