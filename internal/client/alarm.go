@@ -78,14 +78,15 @@ func (l *link) line(ctx context.Context, now time.Time, wait time.Duration) *lin
 // follow has a line end with ctx, and no longer with another. It reports whether the line can be used: an earlier
 // context has not ended it.
 func (n *line) follow(ctx context.Context) bool {
-	if n.caller == nil || n.caller.Done() != ctx.Done() {
-		if n.caller != nil && !n.stop() {
-			return false
-		}
-		n.stop = context.AfterFunc(ctx, func() { n.end(context.Cause(ctx)) })
+	if n.caller != nil && n.caller.Done() == ctx.Done() {
+		n.caller = ctx
+		return n.Context.Err() == nil
 	}
-	n.caller = ctx
-	return n.Context.Err() == nil
+	if n.caller != nil && (!n.stop() || n.Context.Err() != nil) {
+		return false
+	}
+	n.caller, n.stop = ctx, context.AfterFunc(ctx, func() { n.end(context.Cause(ctx)) })
+	return true
 }
 
 // Err implements [context.Context]. It does not wait until AfterFunc has noticed that the caller's context has ended.

@@ -195,10 +195,11 @@ func (c *rounds) apply(u *closing) {
 		p.request.Apply(p.count(), dropped, before)
 		st.Roster.Applied(p.worker, p.life, p.seq)
 	}
-	if refusal, back := refusalOf(err); back && refusal.Status == wire.StatusBack {
-		st.Fail(state.StillAbout(err, refusal))
-	} else if err != nil {
+	if err != nil {
 		failed := wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.Index, u.what.Step, err)
+		if refusal, back := refusalOf(err); back && refusal.Status == wire.StatusBack {
+			failed = refusal
+		}
 		st.Fail(state.StillAbout(err, failed))
 	}
 	clear(u.pushes) // frees the workers' requests
