@@ -75,6 +75,13 @@ func run(args []string, con *console) int {
 	if len(args) > 0 && commands[args[0]].run != nil {
 		return perform(args[0], args[1:], con)
 	}
+	if len(args) == 3 && args[0] == takeBuilt {
+		if err := take(args[1], args[2]); err != nil {
+			con.fail(err)
+			return exitFailure
+		}
+		return 0
+	}
 	if slices.Equal(args, []string{"help"}) { // before the search for a program of that name
 		args = []string{"-h"}
 	}
