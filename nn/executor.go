@@ -106,7 +106,7 @@ func (e *Executor) Count(ctx context.Context, batch map[string]*tensor.Dense, me
 	return out[len(metrics):], nil
 }
 
-// run runs one step. Of so many of the first fetches it only counts.
+// run runs one step. It only counts into so many of the first fetches, unless another node has use for the value.
 func (e *engine) run(ctx context.Context, batch map[string]*tensor.Dense, fetch []*Node, train bool,
 	counts int) ([]*tensor.Dense, error) {
 	if !e.working.CompareAndSwap(false, true) {
@@ -117,8 +117,8 @@ func (e *engine) run(ctx context.Context, batch map[string]*tensor.Dense, fetch 
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range p.fetched[:counts] {
-		c.silent = true
+	for i, c := range p.fetched[:counts] {
+		c.silent = p.alone[i]
 		defer func() { c.silent = false }()
 	}
 	b := e.batches[0]

@@ -12,12 +12,12 @@ import (
 )
 
 // TestCount: a batch that is counted adds to metrics what an evaluation of it adds, and refuses the same; other fetches have their values,
-// and an evaluation or training behind it has the metrics'.
+// also one that is computed from a metric, and an evaluation or training behind it has the metrics'.
 func TestCount(t *testing.T) {
 	g := NewGraph(1)
 	p, y, user := g.Input("p", 1), g.IDs("y", 1), g.IDs("user", 1)
 	metrics := []*Node{GroupAUC(p, y, user), AUC(p, y), GroupMRR(p, y, user)}
-	double := Add(p, p)
+	gini := Scale(metrics[1], 2, -1)
 	counts, evaluates, r := NewExecutor(g), NewExecutor(g), rand.New(rand.NewPCG(1, 1))
 	fed := func(p float32) batchOf {
 		shape := []int{2, 1}
@@ -26,9 +26,9 @@ func TestCount(t *testing.T) {
 	var want []*tensor.Dense
 	for range 9 {
 		batch := fed(r.Float32())
-		out, err := counts.Count(t.Context(), batch, metrics, double)
+		out, err := counts.Count(t.Context(), batch, metrics, gini)
 		law.Check(t, err)
-		want, err = evaluates.Eval(t.Context(), batch, append(metrics, double)...)
+		want, err = evaluates.Eval(t.Context(), batch, append(metrics, gini)...)
 		law.Check(t, err)
 		if len(out) != 1 || !slices.Equal(out[0].Float32s(), want[3].Float32s()) {
 			t.Fatalf("it returns %v, want %v", out, want[3])

@@ -12,6 +12,7 @@ type plan struct {
 	back    []*cell // nodes that pass gradients on, last first
 	loss    *cell
 	fetched []*cell
+	alone   []bool // by position in fetched: nothing else reads the value
 
 	feeds   []*cell
 	lookups []*cell // embeddings
@@ -121,8 +122,8 @@ func (c *cell) trained() bool {
 	return false
 }
 
-// share finds the cells that may use their input's memory: an elementwise op that is the only user of a value that is
-// not fetched, and whose own op does not read it again.
+// share finds the fetches that nothing else reads, and the cells that may use their input's memory: an elementwise op
+// that is the only user of a value that is not fetched, and whose own op does not read it again.
 func (p *plan) share() {
 	users := map[*cell]int{p.loss: 1}
 	for _, c := range p.fetched {
@@ -132,6 +133,9 @@ func (p *plan) share() {
 		for _, in := range c.in {
 			users[in]++
 		}
+	}
+	for _, c := range p.fetched {
+		p.alone = append(p.alone, users[c] == 1)
 	}
 	p.shared = make([]bool, len(p.cells))
 	for i, c := range p.cells {
