@@ -81,8 +81,8 @@ type Strategy struct {
 	MaxFrame int `json:"max_frame,omitempty"`
 	// MaxMemory bounds the embeddings of a server that have no MaxBytes, by a share of the memory of its control group,
 	// such as 0.8: the rest is for dense weights, messages and saves. Those whose Height takes less than their part of
-	// it get what they need, and the others equal parts, as a MaxBytes, also for an Evict. 0 means no bound; a server
-	// without a control group has none, and warns. It does not apply to mode geo.
+	// it get what they need, and the others equal parts, as a MaxBytes, also for an Evict. Servers at one host share.
+	// 0 means no bound; a server without a control group has none, and warns. It does not apply to mode geo.
 	MaxMemory float64 `json:"max_memory,omitempty"`
 
 	// NotFinite says what happens to gradients that contain NaN or infinities: "refuse" (the default), "skip" or

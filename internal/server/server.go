@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -104,7 +105,8 @@ func New(c Config) (*Server, error) {
 	s := &Server{c: c, meter: newMeter(), log: c.Logger.With("server", c.Index)}
 	journals := c.Strategy.Recovery.Journal != ""
 	options := table.Options{Numbered: traits.Copies, Telling: journals}
-	limit, memory := transport.LimitOf(c.Transport), int64(c.Strategy.MaxMemory*float64(proc.MemoryLimit()))
+	memory := int64(c.Strategy.MaxMemory*float64(proc.MemoryLimit())) / c.onHost()
+	limit := transport.LimitOf(c.Transport)
 	if s.part, err = state.NewPart(c.Layout, c.Index, c.serverRule, options, limit, memory); err != nil {
 		return nil, err
 	}
@@ -130,6 +132,17 @@ func New(c Config) (*Server, error) {
 	s.connect(traits, journal)
 	s.measure()
 	return s, nil
+}
+
+// onHost is how many servers have this one's host, and so, for all it knows, its control group.
+func (c *Config) onHost() (n int64) {
+	hostOf := func(endpoint string) string { return endpoint[:max(0, strings.LastIndexByte(endpoint, ':'))] }
+	for _, e := range c.Endpoints {
+		if hostOf(e) == hostOf(c.Endpoints[c.Index]) {
+			n++
+		}
+	}
+	return n
 }
 
 // saysBounds logs the bounds of embeddings by max_memory.

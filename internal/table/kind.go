@@ -120,8 +120,9 @@ func (k *kind) notNumbered() error {
 }
 
 func (k *kind) full(id uint64) error {
-	return fmt.Errorf("%w: %q has no room for row %d within %d bytes, at %d bytes a row: raise the param's MaxBytes, "+
-		"start more servers, or shrink the table", ErrFull, k.param.Name, id, k.param.MaxBytes, 4*k.stride+indexBytes)
+	return fmt.Errorf("%w: %q has no room for row %d within %d bytes, at %d bytes a row: raise its MaxBytes or "+
+		"max_memory, start more servers, or shrink the table", ErrFull, k.param.Name, id, k.param.MaxBytes,
+		4*k.stride+indexBytes)
 }
 
 // restorable returns why a row can't be one of this table.
