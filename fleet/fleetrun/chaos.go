@@ -53,7 +53,7 @@ func runChaos(args []string, con *console) error {
 	f.StringVar(&c.metric, "metric", "", "")
 	f.Float64Var(&c.within, "within", 0.003, "")
 	err := mistyped.Parse(f, args, nil)
-	if runtime.GOOS != "linux" {
+	if err == nil && runtime.GOOS != "linux" {
 		return failed{errors.New("fleetrun chaos needs Linux, which lists the roles that fleetrun has started")}
 	}
 	if c.job = f.Args(); err == nil && (len(c.job) == 0 || *n < 1 || !(c.within >= 0)) {

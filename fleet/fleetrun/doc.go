@@ -16,7 +16,8 @@
 //	fleetrun chaos [--runs N] [--metric COLUMN] [--within X] [--seed N] -- [flags] program [args]
 //
 // The program is a Go package (./examples/wide_and_deep, or an import path), which is built once into a temporary
-// directory, or an executable file. Arguments after it are passed on unchanged:
+// directory, as go run builds it, without symbols for debuggers; or an executable file. Arguments after it are
+// passed on unchanged:
 //
 //	go run ./fleet/fleetrun --server_num=2 --worker_num=2 ./examples/wide_and_deep -epochs=2
 //
