@@ -35,6 +35,7 @@ func others() map[string][2]strategy.Strategy {
 		"NoForesight":              with(strategy.Async(), func(s *strategy.Strategy) { s.NoForesight = true }),
 		"Merge":                    with(strategy.HalfAsync(), func(s *strategy.Strategy) { s.Merge = strategy.MergeSum }),
 		"MaxMergeVarNum":           with(strategy.Async(), func(s *strategy.Strategy) { s.MaxMergeVarNum = 2 }),
+		"PushSamples":              with(strategy.Async(), func(s *strategy.Strategy) { s.PushSamples = 2 }),
 		"SendQueueSize":            with(strategy.Async(), func(s *strategy.Strategy) { s.SendQueueSize = 2 }),
 		"SendWaitTimes":            with(merged, func(s *strategy.Strategy) { s.SendWaitTimes = 2 }),
 		"ThreadPoolSize":           with(strategy.Async(), func(s *strategy.Strategy) { s.ThreadPoolSize = 2 }),

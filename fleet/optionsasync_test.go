@@ -31,6 +31,24 @@ func effectsOnQueues() map[string]effect {
 				}
 			},
 		},
+		"PushSamples": {
+			set: func(s *strategy.Strategy) { s.PushSamples = 4 },
+			in:  async,
+			shows: func(t *testing.T, x trial.Trial) {
+				x.Steady, x.Steps = true, 100
+				for _, x.NoRows = range []bool{false, true} {
+					for samples, want := range map[int]int{1: 200, 4: 50, 1000: 10} { // 20 steps at most
+						o := x.With(func(s *strategy.Strategy) { s.PushSamples = samples }).Works(t)
+						if got := o.Pushes; got != want {
+							t.Errorf("%d samples a push, no rows %t: %d pushes of 200 steps of one, want %d", samples, x.NoRows, got, want)
+						}
+						if got, want := o.Value(t, "w"), 200*trial.Rate; got != want {
+							t.Errorf("%d samples a push, no rows %t: a weight moves %v, want %v", samples, x.NoRows, got, want)
+						}
+					}
+				}
+			},
+		},
 		"SendWaitTimes": {
 			set: func(s *strategy.Strategy) { s.SendWaitTimes, s.MaxMergeVarNum = 20, 4 },
 			in:  async,

@@ -44,7 +44,8 @@ func positionOf(epoch int, samples uint64) Position {
 //
 // In async and half_async, a worker that is restarted alone trains again on the batches that were in flight when it
 // died, so the gradients among them that had arrived count twice: for each of its threads, at most (send_queue_size +
-// thread_pool_size) × max_merge_var_num batches in async, and one in half_async.
+// thread_pool_size) × max_merge_var_num batches in async, or those of two pushes of push_samples, and one in
+// half_async.
 //
 // In geo no sample counts twice, but some changes of each worker may be missing: changes of earlier steps that no
 // exchange had sent yet, and, if the worker died during an exchange, the part for servers that it had not reached. With

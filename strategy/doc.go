@@ -52,6 +52,7 @@
 //	NoForesight                       x      x           x
 //	Merge                             x      x
 //	MaxMergeVarNum                    x
+//	PushSamples                       x
 //	SendQueueSize                     x
 //	SendWaitTimes                     x
 //	ThreadPoolSize                    x

@@ -46,6 +46,7 @@ func TestFieldsOfModes(t *testing.T) {
 		"NoForesight":              func(s *strategy.Strategy) { s.NoForesight = true },
 		"Merge":                    merged,
 		"MaxMergeVarNum":           func(s *strategy.Strategy) { s.MaxMergeVarNum = 2 },
+		"PushSamples":              func(s *strategy.Strategy) { s.PushSamples = 2 },
 		"SendQueueSize":            func(s *strategy.Strategy) { s.SendQueueSize = 2 },
 		"SendWaitTimes":            func(s *strategy.Strategy) { s.SendWaitTimes, s.MaxMergeVarNum = 2, 2 },
 		"ThreadPoolSize":           func(s *strategy.Strategy) { s.ThreadPoolSize = 2 },

@@ -64,7 +64,7 @@ func TestReadEveryField(t *testing.T) {
 }
 
 func TestReadRefuses(t *testing.T) {
-	const known = "want mode, staleness, k_steps, geo_rest, look_ahead, no_foresight, merge, max_merge_var_num, send_queue_size, send_wait_times, " +
+	const known = "want mode, staleness, k_steps, geo_rest, look_ahead, no_foresight, merge, max_merge_var_num, push_samples, send_queue_size, send_wait_times, " +
 		"thread_pool_size, independent_recv_thread, min_send_grad_num_before_recv, delay_compensation, placement, no_slice, min_block_size, small_blocks, codec, payload, max_frame, max_memory, not_finite, heartbeat_interval, " +
 		"worker_timeout, start_timeout, wait_timeout, weighting"
 	tests := []struct{ name, file, want string }{

@@ -11,6 +11,7 @@ import (
 const (
 	mostStaleness = 1 << 30
 	mostQueue     = 1 << 16 // each keeps a copy of the dense gradients
+	mostSamples   = 1 << 30
 	mostWaits     = 1 << 20 // of 10 ms
 	mostRequests  = 1 << 10
 	mostFused     = 1 << 20 // MiB
@@ -29,6 +30,7 @@ func (s Strategy) checkLimits() error {
 	}{
 		{"staleness", s.Staleness, mostStaleness},
 		{"send_queue_size", s.SendQueueSize, mostQueue},
+		{"push_samples", s.PushSamples, mostSamples},
 		{"send_wait_times", s.SendWaitTimes, mostWaits},
 		{"thread_pool_size", s.ThreadPoolSize, mostRequests},
 		{"fuse_grad_size_in_MB", s.FuseGradSizeInMB, mostFused},

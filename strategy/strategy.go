@@ -37,6 +37,12 @@ type Strategy struct {
 	Merge Merge `json:"merge,omitempty"`
 	// MaxMergeVarNum is how many queued gradients may be merged into one push, in mode async; 0 means 1.
 	MaxMergeVarNum int `json:"max_merge_var_num,omitempty"`
+	// PushSamples is how many samples a push is to have, in mode async under plain SGD: gradients of smaller batches
+	// are summed on their worker, of at most 20 steps and for at most 100 ms, and it adds them to the weights that it
+	// trains with meanwhile, so that dense weights travel once for several steps. 0 means 512 over the square of the
+	// workers if the model has 65,536 dense weights or more, and 1 if not, or if SGD has a Schedule, a table an Entry,
+	// or another option of the queue, LookAhead or DelayCompensation is set. 1 pushes each step.
+	PushSamples int `json:"push_samples,omitempty"`
 	// SendQueueSize is how many gradients, merged or not, may be queued before the training loop blocks, in mode async;
 	// 0 means 1.
 	SendQueueSize int `json:"send_queue_size,omitempty"`
@@ -163,6 +169,8 @@ func Geo(k int) Strategy { return Strategy{Mode: ModeGeo, KSteps: k} }
 //     epoch has an n-th of the updates.
 //   - MinSendGradNumBeforeRecv and IndependentRecvThread pull dense parameters less often; steps in between use old
 //     ones.
+//   - PushSamples, of itself in small batches of a large model under plain SGD, pushes several steps together, whose
+//     updates the worker has at once and others later.
 //
 // stats.Counts has the measured staleness.
 func Async() Strategy { return Strategy{Mode: ModeAsync} }
@@ -216,6 +224,12 @@ func (s Strategy) WithDefaults() Strategy {
 		set(&s.MinSendGradNumBeforeRecv, 1)
 	}
 	return s
+}
+
+// Queues says whether gradients are queued, merged or late by an option that PushSamples leaves no room for.
+func (s Strategy) Queues() bool {
+	return s.MaxMergeVarNum > 1 || s.SendQueueSize > 1 || s.ThreadPoolSize > 1 || s.MinSendGradNumBeforeRecv > 1 ||
+		s.IndependentRecvThread || s.LookAhead || s.DelayCompensation > 0
 }
 
 // Sums says whether gradients of a param that travel together are summed rather than averaged, given whether its rule

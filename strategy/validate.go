@@ -68,6 +68,7 @@ func (s Strategy) modeFields() []modeField {
 		{"no_foresight", s.NoForesight, s.NoForesight, false, []Mode{ModeAsync, ModeHalfAsync, ModeSSP}},
 		{"merge", s.Merge, s.Merge != "", false, []Mode{ModeAsync, ModeHalfAsync}},
 		number("max_merge_var_num", s.MaxMergeVarNum, ModeAsync),
+		number("push_samples", s.PushSamples, ModeAsync),
 		number("send_queue_size", s.SendQueueSize, ModeAsync),
 		number("send_wait_times", s.SendWaitTimes, ModeAsync),
 		number("thread_pool_size", s.ThreadPoolSize, ModeAsync),
@@ -105,6 +106,10 @@ func (s Strategy) checkModeFields() error {
 	if s.Merge != "" && s.Mode == ModeAsync && s.MaxMergeVarNum <= 1 {
 		errs = append(errs, fmt.Errorf("strategy: merge is %q, but max_merge_var_num is %d: no gradients travel "+
 			"together; raise the one or leave out the other", s.Merge, s.MaxMergeVarNum))
+	}
+	if s.PushSamples > 1 && s.Queues() {
+		errs = append(errs, fmt.Errorf("strategy: push_samples is %d, but another option queues, merges or delays "+
+			"gradients or weights; leave one out", s.PushSamples))
 	}
 	if s.NoForesight && s.DelayCompensation > 0 {
 		errs = append(errs, errors.New("strategy: no_foresight is true, but with delay_compensation nothing is "+

@@ -92,6 +92,11 @@ func (j *Job) plan() error {
 			return err
 		}
 	}
+	if j.Strategy.PushSamples > 1 {
+		if err := rules.CheckPlain(j.Params, j.Rule); err != nil {
+			return fmt.Errorf("push_samples is %d, but %w; leave push_samples out", j.Strategy.PushSamples, err)
+		}
+	}
 	if j.Strategy.Recovery.Journal != "" && rules.IsRandom(j.Rule) {
 		return fmt.Errorf("rule %s draws lots, so that a server that plays its journal comes to other weights: leave "+
 			"out recovery: journal", j.Rule.Name())

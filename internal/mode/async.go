@@ -45,8 +45,7 @@ func (a *Async) Resume(State) {}
 // SendQueue is the worker's half of asynchronous training. It decides what a training thread does with the gradient of
 // a finished step, and which requests are sent when. Gradients are in the caller's memory, in places that the queue
 // numbers. A gradient that can't be sent yet waits; later ones are merged into it if the options permit. If no place is
-// left the thread waits too. So the thread is never further ahead of the servers than [SendQueue.Places] pushes, each
-// of MaxMergeVarNum steps.
+// left the thread waits too. So the thread is never further ahead of the servers than [SendQueue.Places] full pushes.
 //
 // The states of a place:
 //
@@ -54,8 +53,8 @@ func (a *Async) Resume(State) {}
 //	free ─────────────────> filling ──────> waiting ──────────> travelling ────────> free
 //	                           ▲               │
 //	                           └───────────────┘
-//	                            Step: TurnMerge, into the newest, while it has
-//	                            fewer than MaxMergeVarNum steps
+//	                            Step: TurnMerge, into the newest, until it is
+//	                            full: MaxMergeVarNum steps, or PushSamples
 //
 // Without a free place, or one to merge into, Step returns TurnWait: the training loop waits for an answer. Waiting
 // gradients are sent in the order in which they came, while fewer than ThreadPoolSize requests are under way. The
@@ -66,8 +65,9 @@ func (a *Async) Resume(State) {}
 // nothing more is sent).
 //
 // By default a pull goes in the same request as the gradients before it, or after them, so that a step sees all updates
-// of its own worker. With options that let gradients wait, or be sent beside training, pulls have requests of their
-// own, and wait for no gradient.
+// of its own worker. With PushSamples a gradient that is not full stays, and the thread adds it to what it pulls. With
+// other options that let gradients wait, or be sent beside training, pulls have requests of their own, and wait for no
+// gradient.
 //
 // For each step the thread calls Step, writes to the place it got, and calls Filled; Want asks for a pull. After each
 // such call the caller sends the requests that Next returns, until there is none, and reports their ends by Answered.
@@ -95,6 +95,9 @@ type SendQueue struct {
 type SendOptions struct {
 	// MaxMergeVarNum is how many steps a push may consist of.
 	MaxMergeVarNum int
+	// PushSamples is how many samples a push waits for, of at most mostPushSteps steps. Above 1, MaxMergeVarNum,
+	// SendQueueSize and ThreadPoolSize are 1.
+	PushSamples int
 	// SendQueueSize is how many gradients, merged or not, may wait besides the gradients under way.
 	SendQueueSize int
 	// ThreadPoolSize is how many requests may be under way at a time.
@@ -150,8 +153,19 @@ type Send struct {
 }
 
 type place struct {
-	steps  int    // merged into it
-	ticket uint64 // 0 if it need not wait for others to merge with
+	steps, samples int    // merged into it
+	ticket         uint64 // 0 if it need not wait for others to merge with
+}
+
+// mostPushSteps bounds the steps of a push that waits for samples: what a dead worker has not sent is trained again.
+const mostPushSteps = 20
+
+// full reports whether nothing more is merged into a place.
+func (q *SendQueue) full(p place) bool {
+	if q.o.PushSamples > 1 {
+		return p.steps >= mostPushSteps || p.samples >= q.o.PushSamples
+	}
+	return p.steps >= q.o.MaxMergeVarNum
 }
 
 type queueStatus uint8
@@ -192,7 +206,7 @@ func (q *SendQueue) Step() (at int, turn Turn) {
 	if q.end != queueRunning {
 		return -1, TurnOver
 	}
-	if last := len(q.queue) - 1; last >= 0 && q.places[q.queue[last]].steps < q.o.MaxMergeVarNum {
+	if last := len(q.queue) - 1; last >= 0 && !q.full(q.places[q.queue[last]]) {
 		at, q.queue = q.queue[last], q.queue[:last]
 		q.filling++
 		return at, TurnMerge
@@ -207,16 +221,18 @@ func (q *SendQueue) Step() (at int, turn Turn) {
 	return at, TurnCopy
 }
 
-// Filled records that the gradient of the last Step is in its place. If the thread's next pull follows at once, the
-// gradient waits to go in the same request, unless pulls go apart. A ticket other than 0 is for Waited.
-func (q *SendQueue) Filled(at int, pullFollows bool) (ticket uint64) {
+// Filled records that the gradient of the last Step, of so many samples, is in its place. If the thread's next pull
+// follows at once, the gradient waits to go in the same request, unless pulls go apart. A ticket other than 0 is for
+// Waited.
+func (q *SendQueue) Filled(at, samples int, pullFollows bool) (ticket uint64) {
 	q.filling--
 	p := &q.places[at]
 	p.steps++
+	p.samples += samples
 	switch {
-	case p.steps == q.o.MaxMergeVarNum:
+	case q.full(*p):
 		p.ticket = 0
-	case p.steps == 1 && q.o.Patient:
+	case p.steps == 1 && (q.o.Patient || q.o.PushSamples > 1):
 		q.ticket++
 		p.ticket, ticket = q.ticket, q.ticket
 	}
@@ -289,11 +305,11 @@ func (q *SendQueue) pull() Pull {
 }
 
 // due reports whether the oldest gradient should be sent.
-func (q *SendQueue) due() bool { return len(q.queue) > 0 && !q.held && q.ripe(q.queue[0]) }
+func (q *SendQueue) due() bool { return !q.held && q.Ripe() }
 
-// take puts the oldest gradient into a request, if there is one.
+// take puts the oldest gradient into a request, if there is one that need not wait.
 func (q *SendQueue) take(s *Send) {
-	if len(q.queue) == 0 {
+	if !q.Ripe() {
 		return
 	}
 	s.Place = q.queue[0]
@@ -310,11 +326,15 @@ func (q *SendQueue) Late() bool {
 	return q.end == queueRunning && q.bringing > 0 && !q.o.Apart() && !q.o.LookAhead
 }
 
-// ripe reports whether a gradient need not wait for others: it is full, has waited, or a Drain or the end of the queue
-// waits for it. A gradient with another after it is full.
-func (q *SendQueue) ripe(at int) bool {
-	return q.places[at].ticket == 0 || q.drains > 0 || q.end != queueRunning
+// Ripe reports whether there is a gradient that need not wait for others: it is full, has waited, or a Drain or the end
+// of the queue waits for it. A gradient with another after it is full.
+func (q *SendQueue) Ripe() bool {
+	return len(q.queue) > 0 && (q.places[q.queue[0]].ticket == 0 || q.drains > 0 || q.end != queueRunning)
 }
+
+// Waiting returns the places whose gradients wait, valid until the queue's next change, and whether a request is under
+// way: if none is, what they have is all that the weights which have arrived lack.
+func (q *SendQueue) Waiting() (places []int, busy bool) { return q.queue, q.busy > 0 }
 
 // bringsDense reports whether a request pulls dense weights too: a push does when enough steps were pushed since the
 // last pull of dense weights, and an evaluation always does.

@@ -13,7 +13,7 @@ import (
 // "->" what is done then. Gradients go by the numbers of their steps.
 //
 //	queue name=value …       a new queue with these options
-//	step, step ahead         a step has ended; the next pull follows at once
+//	step, step ahead         a step of 10 samples has ended; the next pull follows at once
 //	begin, filled            the same in two, before and after the gradient is written
 //	rows, peek               a pull, of a step or an evaluation
 //	answered 1+2, failed 1   a request, by what it has
@@ -45,6 +45,8 @@ func sendOptions(t *testing.T, words []string) (o SendOptions) {
 		switch name {
 		case "max_merge_var_num":
 			o.MaxMergeVarNum = script.Number(t, value)
+		case "push_samples":
+			o.PushSamples = script.Number(t, value)
 		case "send_queue_size":
 			o.SendQueueSize = script.Number(t, value)
 		case "thread_pool_size":
@@ -149,7 +151,7 @@ func (w *asyncWorker) begin(ahead bool) bool {
 }
 
 func (w *asyncWorker) fill() {
-	if ticket := w.q.Filled(w.at, w.ahead); ticket > 0 {
+	if ticket := w.q.Filled(w.at, 10, w.ahead); ticket > 0 {
 		w.tickets[fmt.Sprint(w.steps)] = ticket
 		w.say("timer")
 	}
@@ -206,7 +208,7 @@ func TestSendQueueAllocatesNothing(t *testing.T) {
 	step := func() {
 		for range 3 {
 			at, _ := q.Step()
-			q.Waited(q.Filled(at, true))
+			q.Waited(q.Filled(at, 1, true))
 			q.Want(PullRows)
 			for s, ok := q.Next(); ok; s, ok = q.Next() {
 				q.Answered(s, true)

@@ -27,6 +27,7 @@ type plainQueue struct {
 
 type plainGradient struct {
 	steps   []int
+	samples int
 	patient bool
 }
 
@@ -35,7 +36,7 @@ func (p *plainQueue) step() Turn {
 	switch {
 	case p.over:
 		return TurnOver
-	case n > 0 && len(p.waiting[n-1].steps) < p.o.MaxMergeVarNum:
+	case n > 0 && !p.full(p.waiting[n-1]):
 		return TurnMerge
 	case n+p.flying == p.o.SendQueueSize+p.o.ThreadPoolSize:
 		p.held = false
@@ -52,9 +53,17 @@ func (p *plainQueue) take(turn Turn) (g plainGradient) {
 	return g
 }
 
-func (p *plainQueue) put(g plainGradient, step int, follows bool) {
-	g.patient = p.o.Patient && (g.patient || len(g.steps) == 0) && len(g.steps)+1 < p.o.MaxMergeVarNum
-	g.steps = append(g.steps, step)
+func (p *plainQueue) full(g plainGradient) bool {
+	if p.o.PushSamples > 1 {
+		return len(g.steps) == mostPushSteps || g.samples >= p.o.PushSamples
+	}
+	return len(g.steps) == p.o.MaxMergeVarNum
+}
+
+func (p *plainQueue) put(g plainGradient, step, samples int, follows bool) {
+	waits := (p.o.Patient || p.o.PushSamples > 1) && (g.patient || len(g.steps) == 0)
+	g.steps, g.samples = append(g.steps, step), g.samples+samples
+	g.patient = waits && !p.full(g)
 	p.waiting = append(p.waiting, g)
 	p.held = follows && p.drains == 0 && !p.over && !p.apart()
 }
@@ -66,7 +75,8 @@ func (p *plainQueue) apart() bool {
 
 // next is what goes now: a gradient's steps, a pull, and dense weights.
 func (p *plainQueue) next() (steps []int, pull Pull, dense, ok bool) {
-	may := len(p.waiting) > 0 && !p.held && (!p.waiting[0].patient || p.drains > 0 || p.over)
+	ripe := len(p.waiting) > 0 && (!p.waiting[0].patient || p.drains > 0 || p.over)
+	may := ripe && !p.held
 	apart, free := p.apart(), p.busy < p.o.ThreadPoolSize
 	pulls := (p.rows || p.peek) && (apart && !p.pulling || !apart && free)
 	if p.failed || !pulls && !(free && may) {
@@ -88,7 +98,7 @@ func (p *plainQueue) next() (steps []int, pull Pull, dense, ok bool) {
 		p.bringing++
 		return nil, pull, true, true
 	}
-	if len(p.waiting) > 0 {
+	if ripe {
 		steps, p.waiting = p.waiting[0].steps, p.waiting[1:]
 		p.flying++
 	}
@@ -163,9 +173,10 @@ func (w *asyncTrial) step(t *rapid.T) {
 		t.Fatalf("step %d goes to steps %v, want %v", w.steps, w.places[at], g.steps)
 	}
 	w.places[at] = append(w.places[at], w.steps)
+	samples := rapid.IntRange(0, 9).Draw(t, "samples")
 	w.writing = func(follows bool) {
-		w.p.put(g, w.steps, follows)
-		if ticket := w.q.Filled(at, follows); ticket != 0 {
+		w.p.put(g, w.steps, samples, follows)
+		if ticket := w.q.Filled(at, samples, follows); ticket != 0 {
 			w.tickets[ticket] = w.steps
 		}
 	}
@@ -287,6 +298,9 @@ func (w *asyncTrial) act(t *rapid.T) {
 // the options say.
 func (w *asyncTrial) laws(t *rapid.T) {
 	o := w.q.o
+	if o.PushSamples > 1 {
+		o.MaxMergeVarNum = mostPushSteps
+	}
 	if ordered := slices.IsSorted(w.sent); o.ThreadPoolSize == 1 && !ordered {
 		t.Fatalf("sent in the order %v", w.sent)
 	}
@@ -329,6 +343,9 @@ func TestSendQueueTwin(t *testing.T) {
 		o := SendOptions{MaxMergeVarNum: size.Draw(t, "merge"), SendQueueSize: size.Draw(t, "queue"), ThreadPoolSize: size.Draw(t, "threads"),
 			Patient: rapid.Bool().Draw(t, "patient"), IndependentRecvThread: rapid.Bool().Draw(t, "receiver"), MinSendGradNumBeforeRecv: size.Draw(t, "before recv"),
 			LookAhead: rapid.Bool().Draw(t, "look ahead")}
+		if rapid.IntRange(0, 3).Draw(t, "samples") == 0 {
+			o = SendOptions{PushSamples: rapid.IntRange(2, 60).Draw(t, "of a push")}
+		}
 		w := &asyncTrial{q: NewSendQueue(o), tickets: map[uint64]int{}}
 		w.p.o, w.places = w.q.o, make([][]int, w.q.Places())
 		t.Repeat(map[string]func(*rapid.T){"step": w.step, "filled": w.filled, "want": w.want, "answer": w.answer, "waited": w.waited,

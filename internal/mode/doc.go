@@ -19,7 +19,7 @@
 // The caller of the worker's half of async asks it after every event what to send now, and reports the result:
 //
 //	at, turn := queue.Step()          // a step has ended: copy its gradient to place at, merge it there, or wait
-//	queue.Filled(at, false)           // it is there
+//	queue.Filled(at, samples, false)  // it is there
 //	for send, ok := queue.Next(); ok; send, ok = queue.Next() {
 //		go request(send)              // and then queue.Answered(send, err == nil)
 //	}

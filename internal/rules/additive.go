@@ -1,6 +1,10 @@
 package rules
 
-import "github.com/gofleet/gofleet/optimizer"
+import (
+	"fmt"
+
+	"github.com/gofleet/gofleet/optimizer"
+)
 
 // Additive reports whether a rule turns the sum of several gradients into the sum of their updates, so that pushes may
 // be added up on their way without a change in training. Additive rules are plain gradient descent, alone, under
@@ -11,6 +15,22 @@ import "github.com/gofleet/gofleet/optimizer"
 func Additive(r optimizer.Rule) bool {
 	_, plain := additive(r)
 	return plain != nil
+}
+
+// CheckPlain refuses what does not train by plain gradient descent at a constant rate, alone or under clips: only then
+// the order of updates does not matter.
+func CheckPlain(params []*optimizer.Param, rule optimizer.Rule) error {
+	for _, p := range params {
+		r := For(rule, p)
+		if plain, ok := Unlimited(r).(optimizer.SGD); r != nil && (!ok || plain.Schedule != nil) {
+			return fmt.Errorf("%q has rule %s; want optimizer.SGD without a Schedule, alone or in clips",
+				p.Name, r.Name())
+		}
+		if p.Entry != (optimizer.Entry{}) {
+			return fmt.Errorf("%q has an Entry, which counts each push", p.Name)
+		}
+	}
+	return nil
 }
 
 // Limit clips a gradient in place by the values of an additive rule. [ClipGradients] clips by norm.

@@ -42,6 +42,7 @@ type asyncSession struct {
 	has    int // the version of the dense weights in params
 	intake intake
 	merger *gradient.Merger
+	unsent *unsent // nil if each step is pushed
 	// x makes the thread's own requests; now is memory for what they ask for.
 	x   *exchange.Exchange
 	now []exchange.Rows
@@ -74,7 +75,9 @@ var ErrSessionClosed = errors.New("session is closed")
 
 // newAsync makes a session and starts its goroutines, which Close or stop ends.
 func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
-	queue := mode.NewSendQueue(mode.SendOptionsOf(w.Strategy))
+	o := mode.SendOptionsOf(w.Strategy)
+	o.PushSamples = pushSamples(w)
+	queue := mode.NewSendQueue(o)
 	s := &asyncSession{
 		w:       w,
 		from:    make([]uint64, len(w.Layout.Parts)),
@@ -89,6 +92,9 @@ func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
 	}
 	for range s.queue.Places() {
 		s.gradients = append(s.gradients, &queued{Step: gradient.NewStep(params)})
+	}
+	if o.PushSamples > 1 {
+		s.unsent = newUnsent(w)
 	}
 	s.x, s.now = s.staging.exchange(w.Servers), newPull(w)
 	s.ctx, s.end = context.WithCancelCause(w.Context)
@@ -112,11 +118,7 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	if err := bring(ctx, st); err != nil {
 		return err
 	}
-	if len(st.Rows) == 0 { // the gradient depends on dense weights alone
-		s.has = s.staging.install(s.params, s.has, s.from)
-	} else {
-		s.has = s.staging.install(s.params, s.has, nil)
-	}
+	s.install(st)
 	if !s.w.Strategy.LookAhead || len(st.Rows) == 0 || !knowsNext(st) {
 		return nil
 	}
@@ -126,6 +128,32 @@ func (s *asyncSession) Begin(ctx context.Context, st *optimizer.Step) error {
 	err := s.lookAhead(next)
 	s.act()
 	return err
+}
+
+// install gives a step the dense weights that have arrived. What waits to be pushed is added to them, and to the step's
+// rows; while a push is under way, which a part of them may have, the step keeps those that it has.
+func (s *asyncSession) install(st *optimizer.Step) {
+	versions := s.from
+	if len(st.Rows) > 0 { // which the gradient depends on; else on dense weights alone
+		versions = nil
+	}
+	if s.unsent == nil {
+		s.has = s.staging.install(s.params, s.has, versions)
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	places, busy := s.queue.Waiting()
+	has := s.has
+	if !busy {
+		s.has = s.staging.install(s.params, has, versions)
+	}
+	for _, at := range places {
+		if s.has != has {
+			s.unsent.addDense(s.params, s.gradients[at].Step)
+		}
+		s.unsent.addRows(st, s.gradients[at].Step)
+	}
 }
 
 // pullAll fetches all weights for a step: a session's first one, or the first after a meeting. None of the session's
@@ -143,6 +171,9 @@ func (s *asyncSession) pullAll(ctx context.Context, st *optimizer.Step) error {
 	}
 	s.staging.arrived()
 	s.x.Read(s.from)
+	if s.unsent != nil {
+		return s.w.UseRate(ctx, s.unsent.state.SetRateFactor)
+	}
 	return nil
 }
 
@@ -151,6 +182,11 @@ func (s *asyncSession) pullAll(ctx context.Context, st *optimizer.Step) error {
 func (s *asyncSession) pull(ctx context.Context, st *optimizer.Step) error {
 	if len(st.Rows) == 0 && !st.Eval {
 		return s.denseCame(ctx)
+	}
+	if st.Eval && s.unsent != nil {
+		if err := s.drain(ctx); err != nil {
+			return err
+		}
 	}
 	p := s.takeNext(st)
 	if p == nil || p.waits {
@@ -185,12 +221,15 @@ func (s *asyncSession) End(ctx context.Context, st *optimizer.Step) error {
 		g.Set(push)
 		g.from = append(g.from[:0], s.from...)
 	}
+	if s.unsent != nil {
+		s.unsent.addDense(s.params, push)
+	}
 	s.gradients[at].at[0] = s.w.trained(st)
 	var next *pulling
 	if !s.w.Strategy.LookAhead && len(st.Rows) > 0 && knowsNext(st) {
 		next = s.newPulling(st, nextOf)
 	}
-	return s.filled(at, next, len(st.Rows) > 0)
+	return s.filled(at, st, next)
 }
 
 // turn asks the queue what to do with a gradient, and waits as long as the queue requires: a training loop waits here
@@ -217,18 +256,24 @@ func (s *asyncSession) turn(ctx context.Context) (at int, turn mode.Turn, err er
 // filled passes the queue the gradient in a place, with the pull for the next step that travels with it, if that is
 // known. The gradient may be sent at once, or wait up to SendWaitTimes units for others to be merged with it. If the
 // thread will pull, and comes at once, its request takes the gradient along.
-func (s *asyncSession) filled(at int, next *pulling, pullsNext bool) error {
+func (s *asyncSession) filled(at int, st *optimizer.Step, next *pulling) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if ticket := s.queue.Filled(at, next != nil || s.pulls.next != nil); ticket != 0 {
-		time.AfterFunc(time.Duration(s.w.Strategy.SendWaitTimes)*waitUnit, func() { s.waited(ticket) })
+	if ticket := s.queue.Filled(at, st.Samples, next != nil || s.pulls.next != nil); ticket != 0 {
+		wait := time.Duration(s.w.Strategy.SendWaitTimes) * waitUnit
+		if s.unsent != nil {
+			wait = unsentWait
+		}
+		time.AfterFunc(wait, func() { s.waited(ticket) })
 	}
 	var err error
 	if next != nil {
 		err = s.lookAhead(next)
 	}
-	if pullsNext && s.queue.Requests() == 1 {
-		s.remind()
+	if len(st.Rows) > 0 && s.queue.Requests() == 1 {
+		if s.queue.Ripe() {
+			s.remind()
+		}
 	} else {
 		s.act()
 	}

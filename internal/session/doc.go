@@ -24,6 +24,7 @@
 //	intake.go       checks and clips on gradients as they come in
 //	ahead.go        rows that are fetched before their step
 //	frozen.go       values that no rule changes
+//	unsent.go       updates that a worker has and servers have not
 //	signal.go       waking all waiters
 //
 // # A step

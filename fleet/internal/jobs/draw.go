@@ -38,6 +38,7 @@ func Draw(seed uint64) Program {
 	}
 	p.User = pick(r, 0, 0, 30, 34<<10)
 	p.drawMore(rand.New(rand.NewPCG(seed, 43)), l)
+	p.drawUnsent(rand.New(rand.NewPCG(seed, 47)))
 	p.drawLives(r, l)
 	p.drawLosses(rand.New(rand.NewPCG(seed, 44)))
 	if p.Tests > 0 && often(r, 4) {
@@ -57,6 +58,30 @@ func Draw(seed uint64) Program {
 		p.EvalEvery, p.Patience, p.Tests, p.Plateau, p.Worse, p.Sharded, p.Period = 0, 0, 0, 0, false, false, "days"
 	}
 	return p
+}
+
+// drawUnsent has pushes of mode async wait for samples, which rules whose updates add up and plain tables can do.
+func (p *Program) drawUnsent(r *rand.Rand) {
+	if p.Strategy.Mode != strategy.ModeAsync || !often(r, 4) {
+		return
+	}
+	s := &p.Strategy
+	*s = strategy.Strategy{Mode: s.Mode, PushSamples: pick(r, 2, 5, 12, 1000), Placement: s.Placement,
+		NoSlice: s.NoSlice, MinBlockSize: s.MinBlockSize, SmallBlocks: s.SmallBlocks, MaxFrame: s.MaxFrame,
+		HeartbeatInterval: s.HeartbeatInterval, WorkerTimeout: s.WorkerTimeout, StartTimeout: s.StartTimeout,
+		WaitTimeout: s.WaitTimeout, GradientMerge: s.GradientMerge}
+	p.Rules.All = twin.Rule{Kind: "sgd", LR: pick(r, 0.01, 0.2)}
+	for name := range p.Rules.By {
+		p.Rules.By[name] = twin.Rule{Kind: "sgd", LR: p.Rules.By[name].LR}
+	}
+	for i := range p.Model.Net.Tables {
+		t := &p.Model.Net.Tables[i]
+		t.Count, t.Chance, t.Score, t.Clicks = 0, 0, 0, false
+	}
+	if m := &p.Model.More; m.Evict.By == optimizer.EvictScore {
+		m.Evict.By = optimizer.EvictUnused
+	}
+	p.Model.More.Shows = false
 }
 
 // drawMore draws what the model has that those of the twin have not.

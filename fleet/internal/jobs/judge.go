@@ -169,6 +169,9 @@ func (p Program) may() (more, less float64) {
 				less += float64(l.Workers*p.Strategy.KSteps) * on
 			case !p.inStep(l) && (strings.HasPrefix(s.Role, "worker") || s.Kind == "pause" || s.torn(p)):
 				most := max(1, p.Strategy.SendQueueSize+p.Strategy.ThreadPoolSize) * max(1, p.Strategy.MaxMergeVarNum)
+				if n := p.Strategy.PushSamples; n > 1 { // each step has one at least, and 20 steps are the most
+					most *= min(n, 20)
+				}
 				if !strings.HasPrefix(s.Role, "worker") { // all workers have some on the way
 					most *= l.Workers
 				}

@@ -40,6 +40,10 @@ func Draw(seed Seed) Drawn {
 	}
 	d.Strategy = drawStrategy(r, d.Servers)
 	d.Rule = drawRule(r, d.Strategy.Mode)
+	if d.Strategy.PushSamples > 1 {
+		clipped := optimizer.ClipByNorm{Rule: optimizer.SGD{}, Norm: 1}
+		d.Rule = pick[optimizer.Rule](r, optimizer.SGD{LR: 0.01}, clipped, d.Rule)
+	}
 	d.Shapes = drawParams(r, d.Strategy)
 	m := cmp.Or(d.Strategy.Mode, strategy.ModeAsync)
 	if d.Servers > 0 && m != strategy.ModeSync && m != strategy.ModeSSP && r.IntN(3) == 0 {
@@ -74,8 +78,8 @@ func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 // fieldsOf are the fields that apply in a mode, besides those of every mode.
 var fieldsOf = map[strategy.Mode][]string{
 	strategy.ModeSync: {"Weighting", "GradientMerge"},
-	strategy.ModeAsync: {"LookAhead", "Merge", "MaxMergeVarNum", "SendQueueSize", "SendWaitTimes", "ThreadPoolSize",
-		"IndependentRecvThread", "MinSendGradNumBeforeRecv", "DelayCompensation", "GradientMerge"},
+	strategy.ModeAsync: {"LookAhead", "Merge", "MaxMergeVarNum", "PushSamples", "SendQueueSize", "SendWaitTimes",
+		"ThreadPoolSize", "IndependentRecvThread", "MinSendGradNumBeforeRecv", "DelayCompensation", "GradientMerge"},
 	strategy.ModeGeo:       {"KSteps", "GeoRest"},
 	strategy.ModeSSP:       {"Staleness", "GradientMerge"},
 	strategy.ModeHalfAsync: {"Merge", "GradientMerge"},
@@ -132,6 +136,11 @@ func agree(r *rand.Rand, s *strategy.Strategy) {
 	if s.MaxMergeVarNum < 2 {
 		s.SendWaitTimes = 0
 	}
+	if s.PushSamples > 1 {
+		s.MaxMergeVarNum, s.SendQueueSize, s.SendWaitTimes, s.ThreadPoolSize = 0, 0, 0, 0
+		s.IndependentRecvThread, s.MinSendGradNumBeforeRecv = false, 0
+		s.LookAhead, s.DelayCompensation, s.Merge = false, 0, ""
+	}
 	if s.LocalSGD.KSteps > 0 {
 		s.AdaptiveLocalSGD, s.GradientMerge = strategy.AdaptiveLocalSGD{}, strategy.GradientMerge{}
 	}
@@ -157,6 +166,7 @@ func drawField(r *rand.Rand, name string, field reflect.Value) {
 		"GeoRest":                  {strategy.GeoRestSend, strategy.GeoRestKeep},
 		"Merge":                    {strategy.MergeMean, strategy.MergeSum},
 		"MaxMergeVarNum":           {1, 2, 20, math.MaxInt},
+		"PushSamples":              {1, 2, 20, 1 << 30},
 		"SendQueueSize":            {1, 2, 20, 1000},
 		"SendWaitTimes":            {1, 3, 100},
 		"ThreadPoolSize":           {1, 2, 5, 100},
