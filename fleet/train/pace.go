@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/optimizer"
 )
@@ -104,8 +106,8 @@ func (m *meter) see(params []*optimizer.Param, s *optimizer.Step) {
 }
 
 func sumOfSquares(x []float32) (sum float64) {
-	for _, v := range x {
-		sum += float64(v) * float64(v)
+	for part := range slices.Chunk(x, 1024) {
+		sum += float64(kernels.Dot(part, part))
 	}
 	return sum
 }

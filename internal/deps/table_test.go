@@ -72,7 +72,7 @@ var house = map[string][]string{
 	"fleet/stats":                  {"internal/count", "transport"},
 	"fleet/checkpoints":            {"fleet", "internal/checkpoint", "internal/progress"},
 	"fleet/paddle":                 {"dataset", "fleet", "fleet/stats", "strategy"},
-	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/stats", "fleet/store", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/awake", "internal/checkpoint", "internal/epoch", "internal/files", "internal/mistyped", "internal/mode", "internal/modelfiles", "internal/observe", "internal/rules", "internal/runs", "nn", "nn/serve", "optimizer", "optimizer/local", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/train":                  {"dataset", "fleet", "fleet/checkpoints", "fleet/stats", "fleet/store", "fleet/train/internal/board", "fleet/train/internal/check", "fleet/train/internal/verdict", "internal/awake", "internal/checkpoint", "internal/epoch", "internal/files", "internal/kernels", "internal/mistyped", "internal/mode", "internal/modelfiles", "internal/observe", "internal/rules", "internal/runs", "nn", "nn/serve", "optimizer", "optimizer/local", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/train/internal/board":   {"internal/files", "internal/protowire", "nn", "optimizer/weights"},
 	"fleet/train/internal/check":   {"dataset", "internal/rules", "internal/tokens", "nn", "optimizer", "optimizer/local"},
 	"fleet/train/internal/verdict": {"internal/histogram", "nn"},
