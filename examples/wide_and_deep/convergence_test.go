@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"iter"
 	"math"
 	"math/rand/v2"
 	"strings"
@@ -20,6 +22,8 @@ import (
 	jobs "github.com/gofleet/gofleet/fleet/train"
 	"github.com/gofleet/gofleet/internal/law"
 	"github.com/gofleet/gofleet/nn"
+	"github.com/gofleet/gofleet/optimizer"
+	"github.com/gofleet/gofleet/optimizer/local"
 )
 
 var (
@@ -36,6 +40,8 @@ type contest struct {
 	lose             float64
 	// slow has workers take time for a step, in virtual time, and the last one so many times as much; 0 has all as fast as they are.
 	slow int
+	// threads train in one process, without waiting for each other, in place of workers; the last one is slow.
+	threads int
 }
 
 // rounding is what a way of training may lose that is the same as one process but for that.
@@ -91,7 +97,8 @@ func wholeContests() (all []contest) {
 			contest{mode: "async", args: lookAhead, batch: 512, servers: 2, workers: workers},
 			contest{mode: "half_async", batch: 512, like: 512, lose: 0.004, servers: 2, workers: workers})
 	}
-	return append(all, uneven(8, 128, 1), uneven(8, 128, 20), uneven(16, 32, 1), uneven(16, 32, 4))
+	threads := contest{mode: "async", batch: 512, like: 512, lose: 0.002, workers: 1, threads: 2, slow: 2}
+	return append(all, uneven(8, 128, 1), uneven(8, 128, 20), uneven(16, 32, 1), uneven(16, 32, 4), threads)
 }
 
 // TestConvergence trains in every mode and holds the test AUC to that of one process that has seen as many samples in updates
@@ -144,6 +151,9 @@ func TestConvergence(t *testing.T) {
 func (c contest) name() string {
 	if c.mode == "" {
 		return "collective"
+	}
+	if c.threads > 0 {
+		return fmt.Sprintf("%d threads, one %d times slower", c.threads, c.slow)
 	}
 	name := strings.TrimSpace(c.mode + " " + strings.TrimPrefix(c.args, geoRate+" -"))
 	if c.slow > 1 {
@@ -198,6 +208,10 @@ func compete(t *testing.T, c contest, args string, rows, test *dataset.Dataset) 
 			return err
 		}
 		j.Stdout, j.Data = io.Discard, func(context.Context) (_, _ *dataset.Dataset, err error) { return rows, test, nil }
+		if c.threads > 0 {
+			o.auc, err = c.hogwild(ctx, j, rows, test)
+			return err
+		}
 		if c.slow > 0 {
 			j.Hooks = append(j.Hooks, c.pace())
 		}
@@ -228,17 +242,46 @@ func (c contest) pace() jobs.Hooks {
 		if r == nil {
 			r = rand.New(rand.NewPCG(uint64(w), 1))
 		}
-		time.Sleep(time.Duration(c.times(w) * float64(100*time.Millisecond) * math.Exp(0.2*r.NormFloat64())))
+		c.compute(w, c.workers, r)
 		return nil
 	}}
 }
 
-// times is how many times as long as the fastest a worker takes for a step.
-func (c contest) times(worker int) float64 {
-	if worker == c.workers-1 {
-		return float64(c.slow)
+// compute takes as long as one of several does for a step.
+func (c contest) compute(which, of int, r *rand.Rand) {
+	times := 1.0
+	if which == of-1 {
+		times = float64(c.slow)
 	}
-	return 1
+	time.Sleep(time.Duration(times * float64(100*time.Millisecond) * math.Exp(0.2*r.NormFloat64())))
+}
+
+// hogwild trains the job's model in threads that compute for a while between the weights that they read and their update, and
+// returns its AUC on the test rows.
+func (c contest) hogwild(ctx context.Context, j jobs.Job, rows, test *dataset.Dataset) (float64, error) {
+	if _, err := local.Minimize(j.Loss, j.Rule); err != nil {
+		return 0, err
+	}
+	order, lots := rows.Shuffle(j.Seed).Epoch(0), make([]*rand.Rand, c.threads)
+	for thread := range lots {
+		lots[thread] = rand.New(rand.NewPCG(uint64(thread), 1))
+	}
+	_, err := nn.TrainThreads(ctx, j.Loss.Graph(), c.threads, func(thread int) iter.Seq2[dataset.Batch, error] {
+		return order.Shard(thread, c.threads).Batches(c.batch)
+	}, nn.TrainOptions{Gradients: func(_ []*optimizer.Param, s *optimizer.Step) {
+		c.compute(s.Thread, c.threads, lots[s.Thread])
+	}})
+	exe, auc := nn.NewExecutor(j.Loss.Graph()), 0.0
+	for batch, bad := range test.Batches(4096) {
+		if err = errors.Join(err, bad); err != nil {
+			return 0, err
+		}
+		values, bad := exe.Eval(ctx, batch, j.Metrics[0])
+		if err = bad; err == nil {
+			auc = float64(values[0].Data().([]float32)[0])
+		}
+	}
+	return auc, err
 }
 
 // join adds what another training of the same kind has come to.

@@ -297,7 +297,7 @@ func TestRows(t *testing.T) {
 		for _, c := range r.compare {
 			for _, name := range append(strings.Split(c.with, ","), c.of) {
 				has := slices.ContainsFunc(r.sides, func(s side) bool { return s.name == name })
-				if name != "" && !has || c.of == "" && r.open == "" && r.sides[0].name != gofleet {
+				if name != "" && !has || c.of == "" && r.sides[0].name != gofleet {
 					t.Errorf("%s compares %+v, and has no such side", r.name, c)
 				}
 			}
@@ -335,11 +335,8 @@ func TestShown(t *testing.T) {
 	m := machine{CPU: "Chip", Cores: 2, Commit: "abc", Rounds: 3, Others: 0.3, Peers: map[string]string{"PyTorch": "2.6"}}
 	r := row{name: "x/y", table: "training", work: "a net", sides: []side{returning(gofleet, 10, 20, 40), returning("peer", 5, 5, 5)},
 		compare: []comparison{{figure: "examples/s", with: "peer", least: 5}, {figure: "examples/s", with: "ps-lite", least: 2}}}
-	open := row{name: "z", table: "training", work: "a slow worker", open: "it can't be made", compare: []comparison{{figure: "AUC", least: -0.01}}}
 	all := results{Machine: m}
-	for _, r := range []row{r, open} {
-		all.Rows = append(all.Rows, r.do(t.Context(), pretending(still), &m, io.Discard))
-	}
+	all.Rows = append(all.Rows, r.do(t.Context(), pretending(still), &m, io.Discard))
 	var text strings.Builder
 	all.text(&text)
 	loud := all.fill("<!-- bench training -->\n<!-- end -->")
@@ -347,16 +344,14 @@ func TestShown(t *testing.T) {
 		t.Errorf("a picture of what others disturbed: %s", picture)
 	}
 	all.Rows, m.Others = nil, 0.01
-	for _, r := range []row{r, open} {
-		all.Rows = append(all.Rows, r.do(t.Context(), pretending(still), &m, io.Discard))
-	}
+	all.Rows = append(all.Rows, r.do(t.Context(), pretending(still), &m, io.Discard))
 	page := all.fill("# a\n<!-- bench machine -->\n<!-- end -->\n<!-- bench training -->\nold\n<!-- end -->\nb\n<!-- bench messages -->\n<!-- end -->\n")
 	for where, c := range map[string][]string{
 		text.String(): {"2 cores of Chip", "commit abc", "PyTorch 2.6", "before, others used 30 %",
 			"| x/y | examples/s÷ps-lite | 20.0 | – | – | ≥2 open: not measured here |"},
 		loud: {"| x/y | examples/s÷peer | – | – | – | ≥5 open: disturbed |"},
 		page: {"# a\n<!-- bench machine -->\n2 cores of Chip", "| x/y | examples/s÷peer | 20.0 | 5.00 | 4.00(2.00–8.00) | ≥5 missed |",
-			"| z | AUC | – |  |  | ≥−0.01 open: it can't be made |", "<!-- end -->\nb\n<!-- bench messages -->\nIt was not measured here.\n<!-- end -->"},
+			"<!-- end -->\nb\n<!-- bench messages -->\nIt was not measured here.\n<!-- end -->"},
 		all.picture(): {"x/y, examples/s÷peer", "4×", "abc"},
 	} {
 		for _, part := range c {

@@ -26,9 +26,9 @@
 //	product/*   products of the net's matrices, beside MKL and OpenBLAS
 //	memory      bytes of a row, beside a map's
 //	start/*     README's first command, with a warm and with an empty build cache
-//	converge    what each mode learns beside one process, as examples/wide_and_deep's own test prints it
+//	converge    what each mode learns beside one process, as examples/wide_and_deep's own test prints it, also with a
+//	            slow worker or thread
 //	trees       programs of fleetrun new beside LightGBM, as .ci/outside trees prints it
-//	slow/*      open: a thread at half the speed, which examples can't be told to have; converge has slow workers
 //
 // # Peers
 //

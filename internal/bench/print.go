@@ -78,7 +78,7 @@ func (r results) table(name string) string {
 		}
 		for _, c := range row.Compared {
 			if row.Table == name {
-				fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, c.title(), strings.Join(row.cells(c), " | "))
+				fmt.Fprintf(&b, "| %s | %s | %s |\n", row.Name, c.title(), strings.Join(c.cells(), " | "))
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func (r results) table(name string) string {
 
 // cells are a comparison's: both sides' medians, the quotient with its spread, and the goal with its verdict. One that
 // could not be measured is open.
-func (r result) cells(c compared) []string {
+func (c compared) cells() []string {
 	ours, theirs, ratio := c.Ours.middle(), c.Theirs.middle(), c.Ratio.String()
 	if c.Of != gofleet {
 		ours = c.Of + " " + ours
@@ -96,10 +96,7 @@ func (r result) cells(c compared) []string {
 		theirs, ratio = "", ""
 	}
 	verdict := c.Verdict
-	switch {
-	case r.Open != "":
-		ours, theirs, verdict = "", "", "open: "+r.Open
-	case (verdict == notMeasured || verdict == notQuiet) && c.Wanted != "":
+	if (verdict == notMeasured || verdict == notQuiet) && c.Wanted != "" {
 		verdict = "open: " + verdict
 	}
 	if c.Wanted != "" {

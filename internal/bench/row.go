@@ -12,8 +12,7 @@ type row struct {
 	name, table, work string
 	sides             []side // gofleet's first
 	compare           []comparison
-	once              bool   // a round takes minutes, and rounds are alike
-	open              string // why nobody can do it yet
+	once              bool // a round takes minutes, and rounds are alike
 
 	// quote, in place of sides, is the output of a program with a table of its own.
 	quote func(ctx context.Context, l *lab) (out string, err error)

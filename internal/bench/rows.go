@@ -14,9 +14,6 @@ func newRow(name, table, work string, sides []side, compare ...comparison) row {
 	return row{name: name, table: table, work: work, sides: sides, compare: compare}
 }
 
-// impossible is a row that nobody can do yet, and why.
-func (r row) impossible(why string) row { r.open = why; return r }
-
 // rarely is a row of a single round.
 func (r row) rarely() row { r.once = true; return r }
 
@@ -74,8 +71,6 @@ func training() []row {
 		newRow("learn", "training", "2 servers, async, batches that fit", []side{own(alone, fits(2, 0, 0)),
 			own(few, fits(0, 2, 8)), own(many, fits(0, 2, 16))},
 			than(few, alone).atLeast(-0.01), than(many, alone).atLeast(-0.01)),
-		newRow("slow/thread", "training", "two Hogwild threads, one at half the speed", nil,
-			than("", "").atLeast(-0.002)).impossible("an example's thread can't be slowed down"),
 		newRow("cpu", "training", "2 servers, processor time of the job",
 			[]side{own(few, cluster(2, 8)), own("1 worker", cluster(2, 1))},
 			vs("CPU s", "1 worker").by(few).atMost(1.3)),

@@ -29,7 +29,6 @@ func find(sides []measured, name string) measured {
 // result is a row that has been run.
 type result struct {
 	Name, Table, Work string
-	Open              string  `json:",omitempty"`
 	Others            float64 // share of the cores that other programs had; -1 where unknown
 	Sides             []measured
 	Compared          []compared
@@ -44,7 +43,7 @@ type results struct {
 
 // do runs a row: all sides in turn, as often as there are rounds. A side that fails has no figures.
 func (r row) do(ctx context.Context, l *lab, m *machine, progress io.Writer) result {
-	res := result{Name: r.name, Table: r.table, Work: r.work, Open: r.open, Sides: make([]measured, len(r.sides))}
+	res := result{Name: r.name, Table: r.table, Work: r.work, Sides: make([]measured, len(r.sides))}
 	for i, s := range r.sides {
 		res.Sides[i] = measured{Name: s.name, Figures: map[string][]float64{}}
 		if p := l.have(ctx, s.peer); p.err != nil {

@@ -113,7 +113,7 @@ var houseTests = map[string][]string{
 	"internal/mode":           {"internal/script"},
 	"internal/roster":         {"internal/script"},
 	"internal/safetensors":    {"internal/files"},
-	"examples/wide_and_deep":  {"fleet/stats", "transport"},
+	"examples/wide_and_deep":  {"fleet/stats", "optimizer/local", "transport"},
 	"internal/checkpoint":     {"fleet/store", "fleet/store/storetest"},
 	"fleet/fleetrun":          {"fleet/internal/trial", "internal/modelfiles", "internal/porttest", "internal/table", "optimizer"},
 	"fleet":                   {"dataset", "fleet/checkpoints", "fleet/internal/trial", "fleet/reader", "fleet/store", "internal/count/counttest", "internal/files", "internal/mistyped", "internal/safetensors", "internal/ui", "internal/wire", "nn", "nn/serve", "optimizer/local", "optimizer/lr"},
