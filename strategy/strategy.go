@@ -40,8 +40,8 @@ type Strategy struct {
 	// PushSamples is how many samples a push is to have, in mode async under plain SGD: gradients of smaller batches
 	// are summed on their worker, of at most 20 steps and for at most 100 ms, and it adds them to the weights that it
 	// trains with meanwhile, so that dense weights travel once for several steps. 0 means 512 over the square of the
-	// workers if the model has 65,536 dense weights or more, and 1 if not, or if SGD has a Schedule, a table an Entry,
-	// or another option of the queue, LookAhead or DelayCompensation is set. 1 pushes each step.
+	// job's threads if the model has 65,536 dense weights or more, and 1 if not, or if SGD has a Schedule, a table an
+	// Entry, or another option of the queue, LookAhead or DelayCompensation is set. 1 pushes each step.
 	PushSamples int `json:"push_samples,omitempty"`
 	// SendQueueSize is how many gradients, merged or not, may be queued before the training loop blocks, in mode async;
 	// 0 means 1.

@@ -74,9 +74,9 @@ type queued struct {
 var ErrSessionClosed = errors.New("session is closed")
 
 // newAsync makes a session and starts its goroutines, which Close or stop ends.
-func newAsync(w *Worker, params []*optimizer.Param) *asyncSession {
+func newAsync(w *Worker, params []*optimizer.Param, threads int) *asyncSession {
 	o := mode.SendOptionsOf(w.Strategy)
-	o.PushSamples = pushSamples(w)
+	o.PushSamples = pushSamples(w, threads)
 	queue := mode.NewSendQueue(o)
 	s := &asyncSession{
 		w:       w,

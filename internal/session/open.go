@@ -65,7 +65,7 @@ type opened struct {
 // weights are the worker's own. o.train stays nil for a session that only evaluates.
 func (o *opened) begun(st *optimizer.Step) (err error) {
 	if o.train == nil && (!st.Eval || o.w.mode.Copies) {
-		o.train, err = o.w.training(o.params)
+		o.train, err = o.w.training(o.params, max(1, st.Threads))
 	}
 	return err
 }
@@ -111,14 +111,15 @@ func (o *opened) Close(ctx context.Context) error {
 	return o.train.Close(ctx)
 }
 
-// training makes a session of the strategy's mode, which Drain and Stop include until it is closed.
-func (w *Worker) training(params []*optimizer.Param) (session, error) {
+// training makes a session of the strategy's mode, of a worker with so many threads. Drain and Stop include it until it
+// is closed.
+func (w *Worker) training(params []*optimizer.Param, threads int) (session, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.left {
 		return nil, ErrClosed
 	}
-	s, err := w.newSession(params)
+	s, err := w.newSession(params, threads)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +129,7 @@ func (w *Worker) training(params []*optimizer.Param) (session, error) {
 
 // newSession makes a session of the strategy's mode. The caller holds mu. In lockstep there is one at a time, since a
 // worker has one gradient in a round.
-func (w *Worker) newSession(params []*optimizer.Param) (session, error) {
+func (w *Worker) newSession(params []*optimizer.Param, threads int) (session, error) {
 	switch {
 	case w.mode.Copies:
 		if w.geo == nil {
@@ -142,7 +143,7 @@ func (w *Worker) newSession(params []*optimizer.Param) (session, error) {
 	case w.mode.Threads:
 		return w.meeting.open(params), nil
 	case w.mode.Queues:
-		return newAsync(w, params), nil
+		return newAsync(w, params, threads), nil
 	case w.mode.Lockstep && len(w.sessions) > 0:
 		return nil, fmt.Errorf("mode %s trains with one session a worker: close the other one first", w.Strategy.Mode)
 	default:

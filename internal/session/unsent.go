@@ -10,8 +10,8 @@ import (
 )
 
 // Small batches of a large model are pushed together by default: where dense weights have largeDense floats, they cost
-// more to send than a few samples cost to train. What a worker does not send is computed at old weights by each other
-// worker, and each of them adds its own, so that a push may have unsentSamples over the square of the workers.
+// more to send than a few samples cost to train. What a thread has not sent is missing in the weights of all others,
+// and each of them adds its own, so that a push may have unsentSamples over the square of the job's threads.
 const (
 	unsentSamples = 512
 	largeDense    = 1 << 16
@@ -20,8 +20,9 @@ const (
 // unsentWait is how long a gradient waits at most for those of further steps.
 const unsentWait = 100 * time.Millisecond
 
-// pushSamples is how many samples a push of the worker waits for: the strategy's, or what suits the model.
-func pushSamples(w *Worker) int {
+// pushSamples is how many samples a push waits for, of a worker with so many threads: the strategy's, or what suits the
+// model.
+func pushSamples(w *Worker, threads int) int {
 	st := w.Strategy
 	if st.PushSamples != 0 {
 		return st.PushSamples
@@ -35,7 +36,8 @@ func pushSamples(w *Worker) int {
 	if floats < largeDense || st.Queues() || rules.CheckPlain(w.Layout.Params, w.Rule) != nil {
 		return 1
 	}
-	return max(1, unsentSamples/w.Workers/w.Workers)
+	threads *= w.Workers
+	return max(1, unsentSamples/threads/threads)
 }
 
 // unsent adds a session's gradients that wait to be pushed to the weights that it trains with, as servers will: by
