@@ -122,7 +122,7 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 	defer r.Close()
 	t, log := newTable(d.Columns()), newLoadLog()
 	for {
-		_, err := r.Read(t, loadRows)
+		n, err := r.Read(t, loadRows)
 		if ended := context.Cause(ctx); ended != nil && !errors.Is(err, ended) {
 			return nil, "", fmt.Errorf("dataset: load after %d rows: %w", t.Len(), ended)
 		}
@@ -135,6 +135,9 @@ func (d *Dataset) read(ctx context.Context) (rows *Table, why string, err error)
 		}
 		if err != nil {
 			return nil, "", err
+		}
+		if e, ok := r.(interface{ estimate() int }); ok {
+			t.reserve(max(e.estimate()-n, 0))
 		}
 		log.going(r, t.Len())
 	}

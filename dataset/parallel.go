@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"runtime"
 	"sync"
 
@@ -22,6 +24,7 @@ type crewReader struct {
 
 	now   *chunk
 	taken int // rows of now that were read
+	sized int // the number of the file whose rows were estimated last
 	ended error
 }
 
@@ -192,6 +195,25 @@ func (r *crewReader) advance() error {
 // given is the error of a pass that was given up.
 func (r *crewReader) given() error {
 	return fmt.Errorf("dataset: reading files was ended: %w", context.Cause(r.ctx))
+}
+
+// estimate returns about how many rows the file has that is read, by its size and the lines of a chunk; 0 if that is
+// not known, or was asked for before.
+func (r *crewReader) estimate() int {
+	c := r.now
+	if c == nil || c.head.number == r.sized || r.mine != nil || r.PipeCommand != "" {
+		return 0
+	}
+	r.sized = c.head.number
+	stat := os.Stat
+	if r.FS != nil {
+		stat = func(path string) (fs.FileInfo, error) { return fs.Stat(r.FS, path) }
+	}
+	st, err := stat(c.head.path)
+	if err != nil || !st.Mode().IsRegular() {
+		return 0
+	}
+	return int(float64(st.Size()) / float64(len(c.text)+len(c.ends)) * float64(c.table.Len()))
 }
 
 // give appends at most n rows of the chunk, up to its next bad line.

@@ -129,3 +129,35 @@ func TestManyEndEarly(t *testing.T) {
 	}
 	t.Error("the pass went on after its context had ended")
 }
+
+// TestLoadMakesRoomOnce: the values of a file that is loaded grow by its size, and not again and again; a compressed file, whose
+// size says little, is loaded all the same.
+func TestLoadMakesRoomOnce(t *testing.T) {
+	t.Parallel()
+	const rows = 20_000
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write(criteoText(rows))
+	law.Check(t, errors.Join(err, w.Close()))
+	files := fstest.MapFS{"plain": {Data: criteoText(rows)}, "packed": {Data: packed.Bytes()}}
+	for name, most := range map[string]float64{"plain": 1.1, "packed": 2} {
+		loaded, _, err := New(&Files{FS: files, Paths: []string{name}, Format: Criteo{}, Threads: 2}).read(t.Context())
+		law.Check(t, err)
+		if v := loaded.Ints(1); loaded.Len() != rows || float64(cap(v)) > most*float64(len(v)) {
+			t.Errorf("%s: %d rows, with room for %d ids of %d", name, loaded.Len(), cap(v), len(v))
+		}
+	}
+	plain := New(&Files{FS: files, Paths: []string{"plain"}, Format: Criteo{}, Threads: 2})
+	r, err := open(t.Context(), plain.source, 0)
+	law.Check(t, err)
+	defer r.Close()
+	some := newTable(plain.Columns())
+	_, err = r.Read(some, 4096)
+	law.Check(t, err)
+	if n := r.(*crewReader).estimate(); n < rows*9/10 || n > rows*11/10 {
+		t.Errorf("%d rows are expected of %d", n, rows)
+	}
+	if n := r.(*crewReader).estimate(); n != 0 {
+		t.Errorf("%d rows are expected again", n)
+	}
+}
