@@ -42,7 +42,7 @@ var avx512 = withAVX512(avx2)
 
 func withAVX512(b backend) backend {
 	b.name = "avx512"
-	b.micro = microKernel{rows: 8, cols: 32, run: micro8x32, half: micro8x16}
+	b.micro = microKernel{rows: 8, cols: 32, run: micro8x32, half: micro8x16, low: micro2x32}
 	b.axpy, b.beyond, b.scaled, b.add, b.mul = axpyAVX512, beyondAVX512, scaledAVX512, addAVX512, mulAVX512
 	b.dot, b.sum, b.max = dotAVX512, sumAVX512, maximumAVX512
 	b.relu, b.exp, b.sigmoid, b.tanh = reluAVX512, expAVX512, sigmoidAVX512, tanhAVX512
@@ -53,10 +53,13 @@ func withAVX512(b backend) backend {
 }
 
 //go:noescape
-func micro6x16(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+func micro6x16(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
 
 //go:noescape
-func micro8x16(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+func micro2x32(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
 
 //go:noescape
-func micro8x32(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+func micro8x16(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
+
+//go:noescape
+func micro8x32(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)

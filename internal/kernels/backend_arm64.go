@@ -25,4 +25,4 @@ func withNEON(b backend) backend {
 }
 
 //go:noescape
-func micro8x8(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+func micro8x8(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)

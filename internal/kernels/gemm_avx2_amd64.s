@@ -8,9 +8,9 @@
 	VFMADD231PS  Y1, t, hi
 
 // STEP adds one column of A times one row of the panel of B.
-#define STEP(off) \
-	VMOVUPS off(BX), Y0       \
-	VMOVUPS (off+32)(BX), Y1  \
+#define STEP(at) \
+	VMOVUPS at, Y0    \
+	VMOVUPS 32 at, Y1 \
 	ROW((AX), Y2, Y4, Y5)          \
 	ROW((AX)(R8*1), Y3, Y6, Y7)    \
 	ROW((AX)(R8*2), Y2, Y8, Y9)    \
@@ -52,5 +52,5 @@
 	LEAQ (R8)(R8*2), R10 \
 	ADDQ AX, R10
 
-// func micro6x16(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
-MICRO(·micro6x16, SIX, FETCHROW, POINT, CLEARROW, STEP, 64, ADDROW, STOREROW)
+// func micro6x16(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
+MICRO(·micro6x16, SIX, FETCHROW, POINT, CLEARROW, STEP, ADDROW, STOREROW)

@@ -8,9 +8,9 @@
 	VFMADD231PS  Z1, t, hi
 
 // STEP adds one column of A times one row of the panel of B.
-#define STEP(off) \
-	VMOVUPS off(BX), Z0        \
-	VMOVUPS (off+64)(BX), Z1   \
+#define STEP(at) \
+	VMOVUPS at, Z0    \
+	VMOVUPS 64 at, Z1 \
 	ROW((AX), Z2, Z16, Z17)         \
 	ROW((AX)(R8*1), Z3, Z18, Z19)   \
 	ROW((AX)(R8*2), Z4, Z20, Z21)   \
@@ -59,12 +59,29 @@
 	LEAQ (AX)(R10*2), R11  \
 	ADDQ AX, R10
 
-// func micro8x32(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
-MICRO(·micro8x32, EIGHT, FETCHROW, POINT, CLEARROW, STEP, 128, ADDROW, STOREROW)
+// func micro8x32(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
+MICRO(·micro8x32, EIGHT, FETCHROW, POINT, CLEARROW, STEP, ADDROW, STOREROW)
+
+// LOWSTEP is STEP for two rows.
+#define LOWSTEP(at) \
+	VMOVUPS at, Z0    \
+	VMOVUPS 64 at, Z1 \
+	ROW((AX), Z2, Z16, Z17)       \
+	ROW((AX)(R8*1), Z3, Z18, Z19) \
+	ADDQ R9, AX
+
+#define TWO(OP) \
+	OP(Z16, Z17) \
+	OP(Z18, Z19)
+
+#define NOPOINT
+
+// func micro2x32(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
+MICRO(·micro2x32, TWO, FETCHROW, NOPOINT, CLEARROW, LOWSTEP, ADDROW, STOREROW)
 
 // HALFSTEP is STEP for 16 columns.
-#define HALFSTEP(off) \
-	VMOVUPS off(BX), Z0                         \
+#define HALFSTEP(at) \
+	VMOVUPS at, Z0                              \
 	VFMADD231PS.BCST (AX), Z0, Z16              \
 	VFMADD231PS.BCST (AX)(R8*1), Z0, Z17        \
 	VFMADD231PS.BCST (AX)(R8*2), Z0, Z18        \
@@ -102,5 +119,5 @@ MICRO(·micro8x32, EIGHT, FETCHROW, POINT, CLEARROW, STEP, 128, ADDROW, STOREROW
 	OP(Z22) \
 	OP(Z23)
 
-// func micro8x16(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
-MICRO(·micro8x16, EIGHTHALVES, FETCHHALF, POINT, CLEARHALF, HALFSTEP, 64, ADDHALF, STOREHALF)
+// func micro8x16(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
+MICRO(·micro8x16, EIGHTHALVES, FETCHHALF, POINT, CLEARHALF, HALFSTEP, ADDHALF, STOREHALF)

@@ -9,7 +9,7 @@ import (
 // BenchmarkGemm measures the products of the two example models: a layer's forward pass (m×n×k), the gradient of its weights
 // (A transposed) and of its input (B transposed).
 func BenchmarkGemm(b *testing.B) {
-	shapes := [][3]int{{512, 247, 512}, {512, 512, 256}, {512, 163, 400}, {512, 400, 400}, {64, 784, 128}}
+	shapes := [][3]int{{512, 247, 512}, {512, 512, 256}, {512, 163, 400}, {512, 400, 400}, {64, 784, 128}, {10, 273, 400}, {10, 400, 400}}
 	benchPaths(b, func(b *testing.B) {
 		for _, s := range shapes {
 			batch, in, out := s[0], s[1], s[2]

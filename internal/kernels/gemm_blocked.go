@@ -1,22 +1,33 @@
 package kernels
 
 // A microKernel computes a tile of rows × cols elements of C in registers: the innermost loop of Gemm. Element (i, p)
-// of A is a[i*row+p*col]; B is packed, cols elements for each of the k steps; element (i, j) of C is c[i*ldc+j]. The
-// sum over k starts from zero and is then written to C or added to it. half is for the last panel of B if that has at
-// most half of the columns; nil if there is no such kernel.
+// of A is a[i*row+p*col], (p, j) of B is b[p*ldb+j], (i, j) of C is c[i*ldc+j]. The sum over k starts from zero and is
+// then written to C or added to it. half is for the last panel of B if that has at most half of the columns, low for
+// two rows: it takes up to half of rows in less time than run. They are nil if there is no such kernel.
 type microKernel struct {
-	rows, cols int
-	run, half  tileFunc
+	rows, cols     int
+	run, half, low tileFunc
 }
 
-type tileFunc = func(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+type tileFunc = func(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
 
-// fit returns the kernel for a panel of cols columns, and the number of columns that the panel has packed.
-func (m *microKernel) fit(cols int) (run tileFunc, width int) {
+// width returns the number of columns that the kernel for a panel of cols columns computes.
+func (m *microKernel) width(cols int) int {
 	if m.half != nil && 2*cols <= m.cols {
-		return m.half, m.cols / 2
+		return m.cols / 2
 	}
-	return m.run, m.cols
+	return m.cols
+}
+
+// fit returns the kernel for rows rows of a panel so wide, and the number of rows that it computes.
+func (m *microKernel) fit(rows, width int) (run tileFunc, height int) {
+	switch {
+	case width < m.cols:
+		return m.half, m.rows
+	case m.low != nil && 2*rows <= m.rows:
+		return m.low, 2
+	}
+	return m.run, m.rows
 }
 
 // Block sizes fit caches: a packed panel of B (depth × cols) takes a small part of the first level, or streams from the
@@ -24,7 +35,8 @@ func (m *microKernel) fit(cols int) (run tileFunc, width int) {
 const (
 	blockDepth = 512
 	blockWidth = 1024
-	chunkRows  = 48 // the most rows of C that a goroutine takes at a time; a multiple of every micro-kernel's rows
+	chunkRows  = 48 // the most rows of C that one of several goroutines takes at a time, a multiple of every micro-kernel's
+	aloneRows  = 96 // and that one alone takes
 )
 
 // gemmBlocked is Gemm for matrices, block by block: for each block of k, in order, all of n, and within that all rows

@@ -4,8 +4,8 @@ import "sync"
 
 // scratch is the memory that one goroutine needs for the edges of A and C.
 type scratch struct {
-	panel []float32
-	tile  [maxTile]float32
+	edge []float32
+	tile [maxTile]float32
 }
 
 // maxTile is the size of the largest micro-kernel's tile.
@@ -20,35 +20,37 @@ func (j *gemmJob) chunk(s *scratch, i, rows int) {
 	whole := rows / height * height
 	edge := s.pack(j.a, i+whole, rows-whole, height, j.depth)
 	for q := 0; q < j.width; q += j.micro.cols {
-		b, cols := j.b[q*j.depth:], min(j.micro.cols, j.width-q)
+		b, ldb, cols, width := j.panelAt(q)
 		for r := 0; r < whole; r += height {
-			j.tile(s, j.a.data[(i+r)*j.a.row:], j.a.row, j.a.col, b, j.c[(i+r)*j.ldc+q:], height, cols)
+			j.tile(s, j.a.data[(i+r)*j.a.row:], j.a.row, j.a.col, b, ldb, j.c[(i+r)*j.ldc+q:], height, cols, width)
 		}
-		if whole < rows {
-			j.tile(s, edge, 1, height, b, j.c[(i+whole)*j.ldc+q:], rows-whole, cols)
+		for r := whole; r < rows; {
+			_, low := j.micro.fit(rows-whole, width)
+			j.tile(s, edge[r-whole:], 1, height, b, ldb, j.c[(i+r)*j.ldc+q:], min(low, rows-r), cols, width)
+			r += low
 		}
 	}
 }
 
-// pack copies rows rows of a from row i on, and zeros up to height, to the scratch panel, column by column.
+// pack copies rows rows of a from row i on, and zeros up to height, to the scratch memory, column by column.
 func (s *scratch) pack(a matrix, i, rows, height, depth int) []float32 {
 	if rows == 0 {
 		return nil
 	}
-	s.panel = grow(s.panel, height*depth)
-	packPanel(s.panel, a.from(i, 0), rows, height, depth)
-	return s.panel
+	s.edge = grow(s.edge, height*depth)
+	packPanel(s.edge, a.from(i, 0), rows, height, depth)
+	return s.edge
 }
 
-// tile computes one tile of C, of which rows × cols elements exist. It takes A as a slice and strides, since a struct
-// would be copied in larger pieces than those just written to it, which waits until all stores to C are done.
-func (j *gemmJob) tile(s *scratch, a []float32, row, col int, b, c []float32, rows, cols int) {
-	run, width := j.micro.fit(cols)
-	if rows == j.micro.rows && cols == width {
-		run(j.depth, a, row, col, b, c, j.ldc, j.accumulate)
+// tile computes one tile of C, of which rows × cols elements exist. It takes matrices as slices and strides, since a
+// struct would be copied in larger pieces than those just written to it, which waits until all stores to C are done.
+func (j *gemmJob) tile(s *scratch, a []float32, row, col int, b []float32, ldb int, c []float32, rows, cols, width int) {
+	run, height := j.micro.fit(rows, width)
+	if rows == height && cols == width {
+		run(j.depth, a, row, col, b, ldb, c, j.ldc, j.accumulate)
 		return
 	}
-	run(j.depth, a, row, col, b, s.tile[:], width, false)
+	run(j.depth, a, row, col, b, ldb, s.tile[:], width, false)
 	for r := range rows {
 		from, to := s.tile[r*width:][:cols], c[r*j.ldc:][:cols]
 		if j.accumulate {

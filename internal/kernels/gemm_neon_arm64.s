@@ -69,17 +69,19 @@
 
 #define STOREROW(lo, hi, v, w) VST1.P [v.S4, w.S4], (R5)(R6)
 
-// func micro8x8(k int, a []float32, row, col int, b, c []float32, ldc int, accumulate bool)
+// func micro8x8(k int, a []float32, row, col int, b []float32, ldb int, c []float32, ldc int, accumulate bool)
 // A is read as it lies: along its columns if a row is 1 apart from the next, else along its rows, of which col is 1
 // then.
-TEXT ·micro8x8(SB), NOSPLIT, $0-105
+TEXT ·micro8x8(SB), NOSPLIT, $0-113
 	MOVD k+0(FP), R0
 	MOVD a_base+8(FP), R8
 	MOVD row+32(FP), R2
 	MOVD col+40(FP), R3
 	MOVD b_base+48(FP), R4
-	MOVD c_base+72(FP), R5
-	MOVD ldc+96(FP), R6
+	MOVD ldb+72(FP), R1
+	MOVD c_base+80(FP), R5
+	MOVD ldc+104(FP), R6
+	LSL  $2, R1
 	LSL  $2, R6
 
 	MOVD R5, R7
@@ -109,8 +111,10 @@ rows4:
 	FMOVQ.P 16(R13), F13
 	FMOVQ.P 16(R14), F14
 	FMOVQ.P 16(R15), F15
-	VLD1.P  64(R4), [V0.S4, V1.S4, V2.S4, V3.S4]
-	VLD1.P  64(R4), [V4.S4, V5.S4, V6.S4, V7.S4]
+	VLD1.P  (R4)(R1), [V0.S4, V1.S4]
+	VLD1.P  (R4)(R1), [V2.S4, V3.S4]
+	VLD1.P  (R4)(R1), [V4.S4, V5.S4]
+	VLD1.P  (R4)(R1), [V6.S4, V7.S4]
 	ROWS(0, 0, 1)
 	ROWS(1, 2, 3)
 	ROWS(2, 4, 5)
@@ -131,7 +135,7 @@ rows1:
 	FMOVS.P 4(R13), F13
 	FMOVS.P 4(R14), F14
 	FMOVS.P 4(R15), F15
-	VLD1.P  32(R4), [V0.S4, V1.S4]
+	VLD1.P  (R4)(R1), [V0.S4, V1.S4]
 	ROWS(0, 0, 1)
 	SUBS $1, R0
 	BNE  rows1
@@ -147,8 +151,10 @@ columns4:
 	VLD1.P (R8)(R3), [V10.S4, V11.S4]
 	VLD1.P (R8)(R3), [V12.S4, V13.S4]
 	VLD1.P (R8)(R3), [V14.S4, V15.S4]
-	VLD1.P 64(R4), [V0.S4, V1.S4, V2.S4, V3.S4]
-	VLD1.P 64(R4), [V4.S4, V5.S4, V6.S4, V7.S4]
+	VLD1.P (R4)(R1), [V0.S4, V1.S4]
+	VLD1.P (R4)(R1), [V2.S4, V3.S4]
+	VLD1.P (R4)(R1), [V4.S4, V5.S4]
+	VLD1.P (R4)(R1), [V6.S4, V7.S4]
 	COLUMNS(8, 9, 0, 1)
 	COLUMNS(10, 11, 2, 3)
 	COLUMNS(12, 13, 4, 5)
@@ -162,13 +168,13 @@ columnsRest:
 
 columns1:
 	VLD1.P (R8)(R3), [V8.S4, V9.S4]
-	VLD1.P 32(R4), [V0.S4, V1.S4]
+	VLD1.P (R4)(R1), [V0.S4, V1.S4]
 	COLUMNS(8, 9, 0, 1)
 	SUBS $1, R0
 	BNE  columns1
 
 done:
-	MOVBU accumulate+104(FP), R8
+	MOVBU accumulate+112(FP), R8
 	CBZ   R8, store
 	MOVD  R5, R7
 	EIGHT(ADDROW)

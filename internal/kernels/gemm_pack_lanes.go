@@ -12,11 +12,16 @@ func turn8(panel []float32, height int, src []float32, stride, depth int)
 //go:noescape
 func copy8(panel []float32, height int, src []float32, stride, rows, depth int)
 
+// turnDepth is the number of columns whose part of a panel stays in the first-level cache while its rows are filled.
+const turnDepth = 128
+
 // turnPanelBlocks is turnPanel in blocks of 8 rows and 4 columns, and by element around them.
 func turnPanelBlocks(panel []float32, height int, src []float32, stride, rows, depth int) {
 	rows8, depth4 := rows&^7, depth&^3
-	for r := 0; r < rows8; r += 8 {
-		turn8(panel[r:], height, src[r*stride:], stride, depth4)
+	for p := 0; p < depth4; p += turnDepth {
+		for r := 0; r < rows8; r += 8 {
+			turn8(panel[p*height+r:], height, src[r*stride+p:], stride, min(turnDepth, depth4-p))
+		}
 	}
 	if rows8 < rows {
 		turnPanel(panel[rows8:], height, src[rows8*stride:], stride, rows-rows8, depth4)

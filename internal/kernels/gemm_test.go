@@ -96,7 +96,7 @@ func TestGemmSmallShapes(t *testing.T) {
 
 func TestGemmLargeShapes(t *testing.T) {
 	law.Slow(t)
-	shapes := [][3]int{{129, 37, 1030}, {67, 1100, 33}, {64, 128, 784}, {131, 1, 517}, {1, 257, 300}, {512, 163, 401}, {513, 9, 2}}
+	shapes := [][3]int{{129, 37, 1030}, {67, 1100, 33}, {64, 128, 784}, {131, 1, 517}, {1, 257, 300}, {512, 163, 401}, {513, 9, 2}, {65, 1024, 33}}
 	eachPath(t, func(t *testing.T) {
 		r := rand.New(rand.NewPCG(3, 4))
 		for _, s := range shapes[:tries(len(shapes))] {

@@ -26,7 +26,8 @@ func GemmViews(count, m, n, k int, a, b, c View, accumulate bool) {
 	j := newJob(active.micro, m, n, gemmThreads(m, n, k))
 	j.ldc = c.Row
 	for i := range count {
-		j.ready = i > 0 && b.Step == 0 && k <= blockDepth && n <= blockWidth
+		j.keep = b.Step == 0 && k <= blockDepth && n <= blockWidth
+		j.ready = j.keep && i > 0
 		j.product(a.at(i), b.at(i), n, k, c.Data[i*c.Step:], accumulate)
 	}
 	j.free()

@@ -18,8 +18,8 @@ func Pack(k, n int, b []float32) *Packed {
 			j.source = operand(b, n, k, false).from(p, q)
 			j.depth, j.width = min(blockDepth, k-p), min(blockWidth, n-q)
 			j.b = make([]float32, j.panels()*j.micro.cols*j.depth)
-			for panel := range j.panels() {
-				j.pack(panel)
+			for at := 0; at < j.width; at += j.micro.cols {
+				j.pack(at, j.b[at*j.depth:])
 			}
 			w.blocks = append(w.blocks, j.b)
 		}
