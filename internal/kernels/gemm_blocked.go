@@ -35,8 +35,9 @@ func (m *microKernel) fit(rows, width int) (run tileFunc, height int) {
 const (
 	blockDepth = 512
 	blockWidth = 1024
-	chunkRows  = 48 // the most rows of C that one of several goroutines takes at a time, a multiple of every micro-kernel's
-	aloneRows  = 96 // and that one alone takes
+	// The most rows of C that a goroutine takes at a time, one of several and one alone; both are a multiple of every
+	// micro-kernel's rows.
+	chunkRows, aloneRows = 48, 96
 )
 
 // gemmBlocked is Gemm for matrices, block by block: for each block of k, in order, all of n, and within that all rows

@@ -44,7 +44,8 @@ func (s *scratch) pack(a matrix, i, rows, height, depth int) []float32 {
 
 // tile computes one tile of C, of which rows × cols elements exist. It takes matrices as slices and strides, since a
 // struct would be copied in larger pieces than those just written to it, which waits until all stores to C are done.
-func (j *gemmJob) tile(s *scratch, a []float32, row, col int, b []float32, ldb int, c []float32, rows, cols, width int) {
+func (j *gemmJob) tile(s *scratch, a []float32, row, col int, b []float32, ldb int, c []float32,
+	rows, cols, width int) {
 	run, height := j.micro.fit(rows, width)
 	if rows == height && cols == width {
 		run(j.depth, a, row, col, b, ldb, c, j.ldc, j.accumulate)
