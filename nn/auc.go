@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/histogram"
@@ -133,7 +134,7 @@ type Histogram struct {
 	// probability p or, if there are 65,536, in the buckets of [AUC].
 	Pos, Neg []int64
 
-	from, to int              // the buckets of AUC with counts
+	used     []uint64         // a bit for each bucket of AUC that has counts
 	exact    histogram.Scores // of AUC, while they are few
 	nans     int
 	outside  error
@@ -145,8 +146,8 @@ func NewHistogram() *Histogram { return newHistogram(aucThresholds) }
 
 func newHistogram(thresholds int) *Histogram {
 	h := &Histogram{Pos: make([]int64, thresholds+1), Neg: make([]int64, thresholds+1)}
-	if h.fine() {
-		h.exact.Most = exactScores
+	if thresholds == fineThresholds {
+		h.exact.Most, h.used = exactScores, make([]uint64, histogram.OddsBuckets/64)
 	}
 	return h
 }
@@ -170,7 +171,7 @@ func notProbability(p float32) error {
 }
 
 // fine reports whether the buckets are AUC's.
-func (h *Histogram) fine() bool { return len(h.Pos) == histogram.OddsBuckets }
+func (h *Histogram) fine() bool { return h.used != nil }
 
 func (h *Histogram) bucket(p float32, positive bool) int {
 	if !h.fine() {
@@ -178,10 +179,7 @@ func (h *Histogram) bucket(p float32, positive bool) int {
 	}
 	i := histogram.Odds(p)
 	h.exact.Add(0, p, positive, 1)
-	if h.to == 0 {
-		h.from = i
-	}
-	h.from, h.to = min(h.from, i), max(h.to, i+1)
+	h.used[i/64] |= 1 << (i % 64)
 	return i
 }
 
@@ -195,9 +193,11 @@ func (h *Histogram) AUC() float64 {
 		return histogram.AUC(h.Pos, h.Neg)
 	}
 	var c histogram.Curve
-	for i := h.to - 1; i >= h.from; i-- {
-		if p, n := h.Pos[i], h.Neg[i]; p|n != 0 {
-			c.Add(float64(p), float64(n))
+	for w, word := range slices.Backward(h.used) {
+		for word != 0 {
+			bit := bits.Len64(word) - 1
+			word &^= 1 << bit
+			c.Add(float64(h.Pos[64*w+bit]), float64(h.Neg[64*w+bit]))
 		}
 	}
 	if area, known := c.AUC(&h.exact); known {
@@ -218,7 +218,8 @@ func (h *Histogram) BucketError() float64 {
 func (h *Histogram) reset() {
 	clear(h.Pos)
 	clear(h.Neg)
-	h.nans, h.outside, h.from, h.to = 0, nil, 0, 0
+	clear(h.used)
+	h.nans, h.outside = 0, nil
 	h.exact.Reset()
 }
 
@@ -404,8 +405,12 @@ func (h *Histogram) sums() []float64 {
 }
 
 func (h *Histogram) set(s []float64) {
+	clear(h.used)
 	for i := range h.Pos {
 		h.Pos[i], h.Neg[i] = int64(s[i]), int64(s[len(h.Pos)+i])
+		if h.fine() && h.Pos[i]|h.Neg[i] != 0 {
+			h.used[i/64] |= 1 << (i % 64)
+		}
 	}
-	h.nans, h.from, h.to = int(s[2*len(h.Pos)]), 0, len(h.Pos)
+	h.nans = int(s[2*len(h.Pos)])
 }
