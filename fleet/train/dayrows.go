@@ -18,9 +18,9 @@ type dayRows struct {
 	epoch, worker int
 	list          *dayList
 	delta         int // at which of its parts this worker was last
-	rows          *dataset.Dataset
-	part          parting        // of Days.By, nil without
-	values        map[string]int // its rows by value
+	table         *dataset.Table
+	rows          *dataset.Dataset // of the table
+	by            valued           // of Days.By, nil without
 	found         found
 }
 
@@ -96,12 +96,11 @@ func (j *Job) read(ctx context.Context, l *dayList, worker, workers int) (*dayRo
 			}
 		}
 	}
-	r.found.Rows, r.rows = all.Len(), dataset.FromTable(all).MayBeEmpty()
+	r.found.Rows, r.table, r.rows = all.Len(), all, dataset.FromTable(all).MayBeEmpty()
 	if j.sliceBy() != "" {
-		r.part = part(columns)
-		r.values, err = r.part.count(ctx, r.rows)
+		r.by = part.valued(all)
 	}
-	return r, err
+	return r, nil
 }
 
 // share are the files of a worker, or, with lines, files of whose lines each takes its share.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -89,6 +90,35 @@ func TestDaysBySlice(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// forwarded counts the examples that pass it.
+type forwarded struct{}
+
+var passedBy atomic.Int64
+
+func (forwarded) Shape(in [][]int) ([]int, error) { return in[0], nil }
+
+func (forwarded) Forward(c *nn.OpCall) {
+	clear(c.Out.Value)
+	passedBy.Add(int64(len(c.Out.Value)))
+}
+
+func (forwarded) Backward(*nn.OpCall) {}
+
+// TestSlicesAreEvaluatedOnce: with slices, too, a day's rows are computed once before training and once in it.
+func TestSlicesAreEvaluatedOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeDay(t, filepath.Join(dir, "logs", "0412"), 0, 40, 60)
+	passedBy.Store(0)
+	_, said, err := plays(t, dir, train.Days{Last: "0412", By: "sample"}, func(j *train.Job) {
+		j.Loss = nn.Add(j.Loss, nn.Mean(nn.Custom(forwarded{}, j.Loss.Graph().Node("x"))))
+	})
+	law.Check(t, err)
+	if n := passedBy.Load(); n != 200 || !strings.Contains(said, "others") {
+		t.Errorf("%d examples were computed of 100 rows:\n%s", n, said)
 	}
 }
 
