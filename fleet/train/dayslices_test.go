@@ -122,6 +122,25 @@ func TestSlicesAreEvaluatedOnce(t *testing.T) {
 	}
 }
 
+// TestSlicesByNoField: a Days.By that no file has is no damage of files, and its error names the fields that there are.
+func TestSlicesByNoField(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	day := filepath.Join(dir, "logs", "0412")
+	law.Check(t, os.MkdirAll(day, 0o777))
+	for _, name := range []string{"a", "b", "_SUCCESS"} {
+		law.Check(t, os.WriteFile(filepath.Join(day, name), []byte("y,x,sample,channel\n1,0.5,1,c\n"), 0o666))
+	}
+	for by, want := range map[string]string{"chanel": `"channel"`, "channel": "<nil>"} {
+		_, _, err := plays(t, t.TempDir(), train.Days{Dir: filepath.Join(dir, "logs"), Last: "0412", By: by, BadFiles: 5}, func(j *train.Job) {
+			j.Files.Format = dataset.CSV{Schema: dayFormat.Schema}
+		})
+		if !strings.Contains(fmt.Sprint(err), want) || err != nil && !strings.Contains(err.Error(), `Days.By, or -by, names a field that a file of day 0412 lacks`) {
+			t.Errorf("by %s: %v", by, err)
+		}
+	}
+}
+
 // evaluated is what an evaluation of the rows with one value alone has.
 type evaluated struct {
 	value                          string
