@@ -9,8 +9,8 @@ import (
 
 // GroupAUC is the AUC within groups, such as the rows of one user, over all batches since [Executor.ResetMetrics]: the
 // mean of the groups' AUCs, weighted by their numbers of rows, Σ n·AUC / Σ n (Zhou et al., Deep Interest Network,
-// 2018), of shape [1]. pred and label are as in [AUC]; group is int64 of shape [N 1], such as an id under a hash. Equal
-// scores count half, and groups whose labels are all of one class are left out; it is NaN without another.
+// 2018), of shape [1]. pred and label are as in [AUC]; group is int64 of shape [N 1], or an id fed as uint64.
+// Equal scores count half, and groups whose labels are all of one class are left out; it is NaN without another.
 //
 // It is exact, and the same bits for any order of the rows. Of more than 1,048,576 rows it is that of a sample: half of
 // the groups, a quarter and so on, by the hash of the group, until they are no more. GroupAUC of package fleet/metrics
@@ -21,6 +21,7 @@ type groupAUC struct{}
 
 func (groupAUC) kind() string           { return "group_auc" }
 func (groupAUC) compares()              {}
+func (groupAUC) groups()                {}
 func (groupAUC) limits(n *Node) []limit { return []limit{labels01(n)} }
 func (groupAUC) backward(*cell)         {}
 

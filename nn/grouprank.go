@@ -24,6 +24,7 @@ type groupRank struct {
 
 func (groupRank) kind() string   { return "group_rank" }
 func (groupRank) compares()      {}
+func (groupRank) groups()        {}
 func (groupRank) backward(*cell) {}
 
 func (o groupRank) called() string {

@@ -20,7 +20,7 @@ func (g *Graph) Input(name string, dims ...int) *Node {
 }
 
 // IDs declares an int64 feed of shape [N dims...]: ids to look up in an embedding, or class labels. They must not be
-// negative. Ids that are only looked up may also be fed as uint64, from 0 to 2⁶⁴−1.
+// negative. Ids that are only looked up, or name groups, may also be fed as uint64, from 0 to 2⁶⁴−1.
 func (g *Graph) IDs(name string, dims ...int) *Node {
 	return g.add(name, feed{Int64, slices.Clone(dims)})
 }

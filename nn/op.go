@@ -32,11 +32,16 @@ type mixer interface{ mixes() }
 // bitwise is an op that treats ids as bits, whether they are fed as int64 or as uint64.
 type bitwise interface{ bitwise() }
 
-// readsBits reports whether an op only looks ids up or compares them.
-func readsBits(o op) bool {
+// grouping is an op whose third input says of which group a row is.
+type grouping interface{ groups() }
+
+// readsBits reports whether an op only looks ids of an input up or compares them.
+func readsBits(o op, input int) bool {
 	switch o.(type) {
 	case lookup, bitwise:
 		return true
+	case grouping:
+		return input == 2
 	}
 	return false
 }

@@ -78,8 +78,10 @@ func (p *plan) include(c *cell) {
 	if _, ok := c.node.op.(lookup); ok {
 		p.lookups = append(p.lookups, c)
 	}
-	if !readsBits(c.node.op) {
-		p.numbers = append(p.numbers, c.in...) // tables and computed nodes make no difference
+	for i, in := range c.in {
+		if !readsBits(c.node.op, i) {
+			p.numbers = append(p.numbers, in) // tables and computed nodes make no difference
+		}
 	}
 	if l, ok := c.node.op.(limiter); ok {
 		for _, set := range l.limits(c.node) {

@@ -36,6 +36,7 @@ type groupPairs struct {
 func (groupPairs) kind() string          { return "group_pairs" }
 func (groupPairs) passes(input int) bool { return input == 0 }
 func (groupPairs) compares()             {}
+func (groupPairs) groups()               {}
 func (groupPairs) mixes()                {}
 
 func (o groupPairs) called() string {

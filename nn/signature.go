@@ -232,8 +232,10 @@ func columnsString(columns []dataset.Column) string {
 
 func lookedUpOnly(n *Node) bool {
 	for _, user := range n.graph.nodes {
-		if !readsBits(user.op) && slices.Contains(user.in, n) {
-			return false
+		for i, in := range user.in {
+			if in == n && !readsBits(user.op, i) {
+				return false
+			}
 		}
 	}
 	return true

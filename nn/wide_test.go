@@ -53,6 +53,30 @@ func TestWideIDs(t *testing.T) {
 	}
 }
 
+// TestWideGroups: rows are grouped by ids that are fed as uint64 as by others, and the ids are looked up too.
+func TestWideGroups(t *testing.T) {
+	g := NewGraph(1)
+	user, y := g.IDs("user", 1), g.IDs("y", 1)
+	p := Scale(Sigmoid(Embedding(user, EmbeddingOptions{Dim: 1})), 0, 0)
+	p = Add(p, g.Input("p", 1))
+	of := []*Node{GroupAUC(p, y, user), GroupMRR(p, y, user), RankNet(p, y, user)}
+	minimise(t, Mean(p), 5)
+	shape := []int{5, 1}
+	fed := batchOf{"p": floats(shape, .1, .2, .3, .9, .8), "y": int64sOf(shape, 0, 1, 0, 1, 0), "user": int64sOf(shape, 1, 1, 1, 2, 2)}
+	e := NewExecutor(g)
+	want := make([]float32, len(of))
+	for i, n := range of {
+		want[i] = must(t, e, fed, n)[0].Float32s()[0]
+	}
+	fed["user"] = uint64sOf(shape, 1<<63, 1<<63, 1<<63, 1<<64-1, 1<<64-1)
+	e = NewExecutor(g)
+	for i, n := range of {
+		if got := must(t, e, fed, n)[0].Float32s()[0]; got != want[i] || got != got {
+			t.Errorf("%v is %v by ids above 2⁶³, %v by others", n, got, want[i])
+		}
+	}
+}
+
 // TestWideIDsRefused: a negative int64 is no id, an id of a table with a height is below it, and labels are no ids.
 func TestWideIDsRefused(t *testing.T) {
 	g := NewGraph(1)

@@ -161,7 +161,7 @@ func (c *constant) add(shares []share) {
 
 // gather sums what all workers have learned.
 func (c *constant) gather(said [][]byte) error {
-	all := make([]float64, c.size())
+	all := make(tallies, c.size())
 	for _, text := range said {
 		var its tallies
 		if len(text) == 0 {
@@ -174,9 +174,7 @@ func (c *constant) gather(said [][]byte) error {
 			return fmt.Errorf("train: a worker has learned %d numbers of its labels, this one %d: do all run the "+
 				"same program?", len(its), len(all))
 		}
-		for i, v := range its {
-			all[i] += v
-		}
+		all.plus(its)
 	}
 	c.recall(all)
 	return nil

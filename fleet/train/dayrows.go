@@ -3,11 +3,13 @@ package train
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/internal/files"
@@ -18,9 +20,9 @@ type dayRows struct {
 	epoch, worker int
 	list          *dayList
 	delta         int // at which of its parts this worker was last
-	rows          *dataset.Dataset
-	part          parting        // of Days.By, nil without
-	values        map[string]int // its rows by value
+	table         *dataset.Table
+	rows          *dataset.Dataset // of the table
+	by            valued           // of Days.By, nil without
 	found         found
 }
 
@@ -80,13 +82,18 @@ func (j *Job) read(ctx context.Context, l *dayList, worker, workers int) (*dayRo
 		share = [2]int{worker, workers}
 	}
 	for _, f := range mine {
-		t, err := r.found.read(ctx, l.Name, f, format, share)
+		t, wrong, err := r.found.read(ctx, l.Name, f, format, share)
+		var head *dataset.LineError // other lines are left out
 		switch {
 		case err != nil:
 			return nil, err
-		case t != nil && all.Len() == 0:
+		case errors.As(wrong, &head) && head.Field == strconv.Quote(j.sliceBy()):
+			return nil, fmt.Errorf("train: Days.By, or -by, names a field that a file of day %s lacks: %w", l.Name, wrong)
+		case wrong != nil:
+			r.found.Damaged[f.Path] = wrong.Error()
+		case all.Len() == 0:
 			all = t
-		case t != nil:
+		default:
 			rows := make([]int, t.Len())
 			for i := range rows {
 				rows[i] = i
@@ -96,12 +103,11 @@ func (j *Job) read(ctx context.Context, l *dayList, worker, workers int) (*dayRo
 			}
 		}
 	}
-	r.found.Rows, r.rows = all.Len(), dataset.FromTable(all).MayBeEmpty()
+	r.found.Rows, r.table, r.rows = all.Len(), all, dataset.FromTable(all).MayBeEmpty()
 	if j.sliceBy() != "" {
-		r.part = part(columns)
-		r.values, err = r.part.count(ctx, r.rows)
+		r.by = part.valued(all)
 	}
-	return r, err
+	return r, nil
 }
 
 // share are the files of a worker, or, with lines, files of whose lines each takes its share.
@@ -122,31 +128,29 @@ func (l *dayList) share(worker, workers int) (mine []dayFile, lines bool) {
 	return mine, false
 }
 
-// read reads the rows of a file; none if it is damaged. A file is damaged if it has the bytes that it had when the day
-// began, and can't be read by its format.
+// read reads the rows of a file, or says what is wrong with it: it is damaged if it has the bytes that it had when the
+// day began, and can't be read by its format.
 func (d *found) read(ctx context.Context, day string, f dayFile, format dataset.Format,
-	share [2]int) (*dataset.Table, error) {
+	share [2]int) (t *dataset.Table, wrong, err error) {
 	bad, first := 0, ""
 	of := &dataset.Files{Paths: []string{f.Path}, Format: format, FS: pinned{f, ctx}, SkipBad: math.MaxInt,
 		OnBad: func(e *dataset.LineError) {
 			bad++
 			first = cmp.Or(first, e.Error())
 		}}
-	t, wrong := dataset.New(of).Shard(share[0], share[1]).MayBeEmpty().Table(ctx)
-	err := f.changed(ctx)
+	t, wrong = dataset.New(of).Shard(share[0], share[1]).MayBeEmpty().Table(ctx)
+	err = f.changed(ctx)
 	if files.Unreadable(wrong) {
 		err = wrong
 	}
 	switch {
 	case ctx.Err() != nil:
-		return nil, files.Ended(ctx)
+		return nil, nil, files.Ended(ctx)
 	case err != nil:
-		return nil, fmt.Errorf("train: day %s has begun with %s: %w; put it back as it was, or pass over the rest of "+
-			"the day with -pass_over=%s on all workers", day, f.Path, err, day)
-	case wrong != nil:
-		d.Damaged[f.Path] = wrong.Error()
-		return nil, nil
+		return nil, nil, fmt.Errorf("train: day %s has begun with %s: %w; put it back as it was, or pass over the rest "+
+			"of the day with -pass_over=%s on all workers", day, f.Path, err, day)
+	case wrong == nil:
+		d.Bad, d.First = d.Bad+bad, cmp.Or(d.First, first)
 	}
-	d.Bad, d.First = d.Bad+bad, cmp.Or(d.First, first)
-	return t, nil
+	return t, wrong, nil
 }

@@ -57,8 +57,7 @@ type Days struct {
 	BadFiles, SkipBad int
 	// By is a field of CSV or JSONLines, or of other formats a column with one number a row: a day's evaluation before
 	// training is also made of the rows with each of its twenty commonest values that day, and of all others, with what
-	// was predicted and observed. It is printed as a table, and is in done/NAME.json. Each row is then evaluated twice.
-	// The flag -by replaces it.
+	// was predicted and observed. It is printed as a table, and is in done/NAME.json. The flag -by replaces it.
 	By string
 	// Shrink is how a day's period ends, without a Period; the zero value drops no rows.
 	Shrink fleet.ShrinkOptions

@@ -13,7 +13,7 @@ import (
 
 // Rows of a day are evaluated by slice, those with the same value of Days.By, before they are trained on. Each worker
 // brings to the evaluation how often it has which values; of the sums of all, each finds the same commonest values, and
-// measures its rows with each.
+// measures its rows with each. What was measured of all rows is the sum over slices.
 
 // sliceOf are the rows with one value, or with any of all Others.
 type sliceOf struct {
@@ -36,21 +36,18 @@ const mostSlices, longestSlice = 200, 100
 
 // brings is how often this worker has which values of its day, as JSON.
 func (d *dayRows) brings() ([]byte, error) {
-	some := map[string]int{}
-	for _, value := range most(d.values, mostSlices) {
+	some, count := map[string]int{}, d.by.count()
+	for _, value := range most(count, mostSlices) {
 		if len(value) <= longestSlice {
-			some[value] = d.values[value]
+			some[value] = count[value]
 		}
 	}
 	return json.Marshal(some)
 }
 
 // slices measures this worker's share of a day by slice, of the commonest values that workers have brought.
-func (t *tests) slices(ctx context.Context, stands [][]byte) (all []share, err error) {
+func (t *tests) slices(ctx context.Context, stands [][]byte) (all share, err error) {
 	now, count := t.days.now, map[string]int{}
-	if now.part == nil {
-		return nil, nil
-	}
 	for _, text := range stands {
 		var its map[string]int
 		if len(text) > 0 { // else it has trained on the day
@@ -61,25 +58,21 @@ func (t *tests) slices(ctx context.Context, stands [][]byte) (all []share, err e
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("train: the values of Days.By of a worker: %w; do all run the same program?", err)
+		return all, fmt.Errorf("train: the values of Days.By of a worker: %w; do all run the same program?", err)
 	}
-	told, rest := most(count, commonest), now.found.Rows
-	for i, rows := range now.part.divide(now.rows, told) {
-		of, n := sliceOf{Others: i == len(told)}, rest
-		if !of.Others {
-			of.Value, n = told[i], now.values[told[i]]
-		}
-		rest -= n
-		chances := t.tallies()
-		measured, _, err := measure(ctx, t.exe, rows, t.nodes(), nil, chances, t.constant)
+	told := most(count, commonest)
+	for i, numbers := range now.by.divide(told) {
+		s, err := t.measured(ctx, rowsOf(now.table, numbers).MayBeEmpty())
 		if err != nil {
-			return nil, err
+			return all, err
 		}
-		s := share{Of: of, Sums: append(tallies{float64(n), 0, 0, 0}, measured.sums...), Scores: measured.scores}
-		for _, c := range chances {
-			s.Chances = append(s.Chances, c.Totals()...)
+		all.Sums, all.Spreads = all.Sums.plus(s.Sums), all.Spreads.plus(s.Spreads)
+		all.Chances = all.Chances.plus(s.Chances)
+		s.Sums = append(tallies{float64(len(numbers)), 0, 0, 0}, s.Sums...)
+		if s.Of.Others = i == len(told); !s.Of.Others {
+			s.Of.Value = told[i]
 		}
-		all = append(all, s)
+		all.Slices = append(all.Slices, s)
 	}
 	return all, nil
 }
@@ -88,23 +81,22 @@ func (t *tests) slices(ctx context.Context, stands [][]byte) (all []share, err e
 func (t *tests) joinSlices(shares []share) (all []slice, err error) {
 	for i, first := range shares[0].Slices {
 		var its []share
-		sums := make(tallies, len(first.Chances))
 		for _, s := range shares {
-			if len(s.Slices) != len(shares[0].Slices) || len(s.Slices[i].Chances) != len(sums) {
+			if len(s.Slices) != len(shares[0].Slices) {
 				return nil, errors.New("train: workers have made other slices of a day: do all run the same program?")
 			}
 			its = append(its, s.Slices[i])
-			for k, v := range s.Slices[i].Chances {
-				sums[k] += v
-			}
 		}
 		e, err := t.join(its, true)
 		if err != nil {
 			return nil, err
 		}
-		for k, name := range t.chanceNames() {
-			if v := sums[3*(k/2)+1+k%2] / sums[3*(k/2)]; finite(v) {
-				e.Values[name] = v
+		for _, c := range t.chances(its) {
+			sums := c.Totals()
+			for k, name := range chanceNames(c) {
+				if v := sums[1+k] / sums[0]; finite(v) {
+					e.Values[name] = v
+				}
 			}
 		}
 		if e.Examples > 0 {
@@ -115,16 +107,16 @@ func (t *tests) joinSlices(shares []share) (all []slice, err error) {
 }
 
 // chanceNames are the names of what was predicted and observed of two classes.
-func (t *tests) chanceNames() (names []string) {
-	for _, c := range t.tallies() {
-		names = append(names, "predicted "+c.Name(), "observed "+c.Name())
-	}
-	return names
+func chanceNames(c *verdict.Tally) []string {
+	return []string{"predicted " + c.Name(), "observed " + c.Name()}
 }
 
 // describeSlices is a table of the slices of a day; "" without any.
 func (t *tests) describeSlices(all []slice) string {
-	names, parts := append(t.names()[1:2+len(t.job.Metrics)], t.chanceNames()...), []verdict.Part(nil)
+	names, parts := t.names()[1:2+len(t.job.Metrics)], []verdict.Part(nil)
+	for _, c := range t.tallies() {
+		names = append(names, chanceNames(c)...)
+	}
 	for _, s := range all {
 		p := verdict.Part{Name: cmp.Or(s.Value, `""`), Rows: s.Rows}
 		if s.Others {

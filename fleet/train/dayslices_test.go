@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gofleet/gofleet/dataset"
@@ -89,6 +90,54 @@ func TestDaysBySlice(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// forwarded counts the examples that pass it.
+type forwarded struct{}
+
+var passedBy atomic.Int64
+
+func (forwarded) Shape(in [][]int) ([]int, error) { return in[0], nil }
+
+func (forwarded) Forward(c *nn.OpCall) {
+	clear(c.Out.Value)
+	passedBy.Add(int64(len(c.Out.Value)))
+}
+
+func (forwarded) Backward(*nn.OpCall) {}
+
+// TestSlicesAreEvaluatedOnce: with slices, too, a day's rows are computed once before training and once in it.
+func TestSlicesAreEvaluatedOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	writeDay(t, filepath.Join(dir, "logs", "0412"), 0, 40, 60)
+	passedBy.Store(0)
+	_, said, err := plays(t, dir, train.Days{Last: "0412", By: "sample"}, func(j *train.Job) {
+		j.Loss = nn.Add(j.Loss, nn.Mean(nn.Custom(forwarded{}, j.Loss.Graph().Node("x"))))
+	})
+	law.Check(t, err)
+	if n := passedBy.Load(); n != 200 || !strings.Contains(said, "others") {
+		t.Errorf("%d examples were computed of 100 rows:\n%s", n, said)
+	}
+}
+
+// TestSlicesByNoField: a Days.By that no file has is no damage of files, and its error names the fields that there are.
+func TestSlicesByNoField(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	day := filepath.Join(dir, "logs", "0412")
+	law.Check(t, os.MkdirAll(day, 0o777))
+	for _, name := range []string{"a", "b", "_SUCCESS"} {
+		law.Check(t, os.WriteFile(filepath.Join(day, name), []byte("y,x,sample,channel\n1,0.5,1,c\n"), 0o666))
+	}
+	for by, want := range map[string]string{"chanel": `"channel"`, "channel": "<nil>"} {
+		_, _, err := plays(t, t.TempDir(), train.Days{Dir: filepath.Join(dir, "logs"), Last: "0412", By: by, BadFiles: 5}, func(j *train.Job) {
+			j.Files.Format = dataset.CSV{Schema: dayFormat.Schema}
+		})
+		if !strings.Contains(fmt.Sprint(err), want) || err != nil && !strings.Contains(err.Error(), `Days.By, or -by, names a field that a file of day 0412 lacks`) {
+			t.Errorf("by %s: %v", by, err)
+		}
 	}
 }
 

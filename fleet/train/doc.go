@@ -135,6 +135,7 @@ package train
 //	texts.go     the texts of its files, for -check
 //	apply.go     -predict and -eval: a model on other rows
 //	examine.go   how well a model predicts rows
+//	parting.go   rows by the value of a field
 //	importance.go  how much each field matters for that
 //	run.go       the state of a job on a worker
 //	work.go      the worker's part, from its first epoch to its last

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -61,10 +60,11 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 			return nil, err
 		}
 	}
-	rows, part, err := x.read(ctx, format)
+	table, part, err := x.read(ctx, format)
 	if err != nil {
 		return nil, err
 	}
+	rows := dataset.FromTable(table)
 	e := examiner{ctx, nn.NewExecutor(x.Loss.Graph()), nodes}
 	report := &Verdict{Names: []string{"loss"}, By: x.By}
 	for _, n := range x.Metrics {
@@ -73,7 +73,7 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 	for _, c := range verdict.Of(x.Loss) {
 		report.Tallies = append(report.Tallies, verdict.NewTally(c))
 	}
-	report.Rows, _ = rows.Len()
+	report.Rows = table.Len()
 	always := newConstant(nodes, report.Names)
 	if always != nil {
 		always.recall(x.labels)
@@ -94,7 +94,7 @@ func (x Examination) Run(ctx context.Context) (*Verdict, error) {
 		return nil, err
 	}
 	if x.By != "" {
-		if report.Parts, err = e.parts(rows, part); err != nil {
+		if report.Parts, err = e.parts(table, part.valued(table)); err != nil {
 			return nil, err
 		}
 	}
@@ -123,58 +123,18 @@ func (e *examiner) values(rows *dataset.Dataset) ([]float64, error) {
 	return values, err
 }
 
-// parting returns the value of a field in a row, by which rows are grouped.
-type parting func(dataset.Row) string
-
 // read reads the rows, and returns the function that groups them.
-func (x *Examination) read(ctx context.Context, format dataset.Format) (rows *dataset.Dataset, part parting,
-	err error) {
-	with, column, partOf, err := parted(format, x.By)
+func (x *Examination) read(ctx context.Context, format dataset.Format) (*dataset.Table, parting, error) {
+	with, column, part, err := parted(format, x.By)
 	if err != nil {
 		return nil, nil, err
 	}
 	fed, err := x.fed(with, column, len(lined(x.Format).Schema))
-	if err == nil {
-		rows, err = Files{Format: with}.read(ctx, x.Paths, fed...)
+	if err != nil {
+		return nil, nil, err
 	}
-	if err != nil || x.By == "" {
-		return rows, nil, err
-	}
-	return rows, partOf(rows.Columns()), nil
-}
-
-// parted returns a format whose rows are grouped by a field, in a column of its own if they have schemas, and which
-// function groups rows of columns. An empty field changes nothing.
-func parted(f dataset.Format, by string) (with dataset.Format, column string,
-	of func([]dataset.Column) parting, err error) {
-	var textOf func(number int64) string
-	if with, column = f, by; lined(f).Schema != nil && by != "" {
-		column = "-by " + by
-		with, textOf, err = dataset.WithTexts(f, by, column)
-	}
-	var columns []dataset.Column
-	if err == nil {
-		columns, err = with.Columns()
-	}
-	is := func(c dataset.Column) bool { return c.Name == column }
-	at := slices.IndexFunc(columns, is)
-	if err == nil && by != "" && (at < 0 || columns[at].Varying || columns[at].Width() != 1) {
-		err = fmt.Errorf("train: -by=%s: rows of %T have no column of that name with one number a row", by, f)
-	}
-	return with, column, func(columns []dataset.Column) parting {
-		at := slices.IndexFunc(columns, is)
-		return func(r dataset.Row) string {
-			switch {
-			case textOf != nil:
-				return textOf(r.Ints(at)[0])
-			case len(r.Ints(at)) > 0:
-				return fmt.Sprint(r.Ints(at)[0])
-			case len(r.IDs(at)) > 0:
-				return fmt.Sprint(r.IDs(at)[0])
-			}
-			return fmt.Sprint(r.Floats(at)[0])
-		}
-	}, err
+	rows, err := Files{Format: with}.table(ctx, x.Paths, fed...)
+	return rows, part, err
 }
 
 // fed are the columns that the graph needs, the one that groups rows, and those of texts, which come after a schema's
@@ -190,62 +150,22 @@ func (x *Examination) fed(f dataset.Format, by string, own int) (names []string,
 	return names, err
 }
 
-// commonest is the number of values of a field that are reported; the rows of all others are one group.
-const commonest = 20
-
 // parts are the values of nodes by group of rows, the largest group first.
-func (e *examiner) parts(rows *dataset.Dataset, of parting) (parts []verdict.Part, err error) {
-	count, err := of.count(e.ctx, rows)
-	if err != nil {
-		return nil, err
-	}
-	rest, _ := rows.Len()
-	told := most(count, commonest)
-	for i, some := range of.divide(rows, told) {
-		p := verdict.Part{Name: fmt.Sprintf("%d others", len(count)-len(told)), Rows: rest}
+func (e *examiner) parts(rows *dataset.Table, by valued) (parts []verdict.Part, err error) {
+	told := most(by.count(), commonest)
+	for i, numbers := range by.divide(told) {
+		p := verdict.Part{Name: fmt.Sprintf("%d others", len(by)-len(told)), Rows: len(numbers)}
 		if i < len(told) {
-			p.Name, p.Rows = cmp.Or(told[i], `""`), count[told[i]]
-		}
-		if rest -= p.Rows; i == len(told) && p.Rows == 0 {
+			p.Name = cmp.Or(told[i], `""`)
+		} else if p.Rows == 0 {
 			break
 		}
-		if p.Values, err = e.values(some); err != nil {
+		if p.Values, err = e.values(rowsOf(rows, numbers)); err != nil {
 			return nil, err
 		}
 		parts = append(parts, p)
 	}
 	return parts, nil
-}
-
-// count counts rows by value.
-func (of parting) count(ctx context.Context, rows *dataset.Dataset) (map[string]int, error) {
-	count := map[string]int{}
-	counted := rows.Filter(func(r dataset.Row) bool {
-		count[of(r)]++
-		return true
-	})
-	for _, err := range counted.BatchesContext(ctx, testBatch) {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return count, nil
-}
-
-// most are the n values with the most rows, these first.
-func most(count map[string]int, n int) []string {
-	all := slices.SortedFunc(maps.Keys(count), func(a, b string) int {
-		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a, b))
-	})
-	return all[:min(len(all), n)]
-}
-
-// divide are the rows with each of the values, and last all others.
-func (of parting) divide(rows *dataset.Dataset, told []string) (all []*dataset.Dataset) {
-	for _, value := range told {
-		all = append(all, rows.Filter(func(r dataset.Row) bool { return of(r) == value }))
-	}
-	return append(all, rows.Filter(func(r dataset.Row) bool { return !slices.Contains(told, of(r)) }))
 }
 
 // lined is a format as one of lines of JSON, without a Schema if its fields have no names.

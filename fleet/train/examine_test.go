@@ -160,7 +160,7 @@ func TestFieldsAndColumnsOfOneName(t *testing.T) {
 	}
 }
 
-// TestExaminationOfColumns: rows of a format without names of fields are parted by a column of one number, and the values of a slot are shuffled
+// TestExaminationOfColumns: rows of a format without names of fields are parted by a column of one number of any type, and the values of a slot are shuffled
 // among rows as they are, many or few.
 func TestExaminationOfColumns(t *testing.T) {
 	t.Parallel()
@@ -171,7 +171,7 @@ func TestExaminationOfColumns(t *testing.T) {
 		if i%2 == 1 {
 			words = strings.Repeat(" word:2", 3)
 		}
-		fmt.Fprintf(&text, "late:%d hour:%d%s other:5\n", i%2, i%4, words)
+		fmt.Fprintf(&text, "late:%d hour:%d%s other:5 user:%d sun:%v\n", i%2, i%4, words, uint64(i%4)<<62, float32(i%4)/4)
 	}
 	law.Check(t, os.WriteFile(path, []byte(text.String()), 0o600))
 	g := nn.NewGraph(1)
@@ -180,7 +180,17 @@ func TestExaminationOfColumns(t *testing.T) {
 	other := nn.EmbeddingPool(g.Slot("other"), nn.PoolSum, nn.EmbeddingOptions{Height: 10, Dim: 1})
 	loss := nn.Mean(nn.SquareError(nn.Linear(nn.Concat(word, other), 1, nn.LinearOptions{}), late))
 	x := Examination{Loss: loss, Paths: []string{path}, By: "hour", Importance: true, Format: dataset.SlotText{Slots: []dataset.SlotColumn{
-		{Column: dataset.Floats("late", 1)}, {Column: dataset.Ints("hour", 1)}, {Column: dataset.Varying(dataset.Ints("word"))}, {Column: dataset.Varying(dataset.Ints("other"))}}}}
+		{Column: dataset.Floats("late", 1)}, {Column: dataset.Ints("hour", 1)}, {Column: dataset.Varying(dataset.Ints("word"))}, {Column: dataset.Varying(dataset.Ints("other"))},
+		{Column: dataset.IDs("user")}, {Column: dataset.Floats("sun", 1)}}}}
+	for by, last := range map[string]string{"user": "9223372036854775808", "sun": "0.75"} {
+		x.By, x.Importance = by, false
+		v, err := x.Run(t.Context())
+		law.Check(t, err)
+		if len(v.Parts) != 4 || v.Parts[3].Name != last || v.Parts[3].Rows != 100 {
+			t.Errorf("by %s: parts are %v", by, v.Parts)
+		}
+	}
+	x.By, x.Importance = "hour", true
 	v, err := x.Run(t.Context())
 	law.Check(t, err)
 	if len(v.Parts) != 4 || v.Parts[3].Name != "3" || v.Parts[3].Rows != 100 || v.Parts[0].Values[0] == v.Parts[1].Values[0] {

@@ -238,7 +238,15 @@ func listed(paths []string) (found []string, err error) {
 }
 
 // read reads the rows of files into memory; with names, only those columns.
-func (f Files) read(ctx context.Context, paths []string, columns ...string) (*dataset.Dataset, error) {
+func (f Files) read(ctx context.Context, paths []string) (*dataset.Dataset, error) {
+	t, err := f.table(ctx, paths)
+	if err != nil {
+		return nil, err
+	}
+	return dataset.FromTable(t), nil
+}
+
+func (f Files) table(ctx context.Context, paths []string, columns ...string) (*dataset.Table, error) {
 	found, err := listed(paths)
 	if err != nil {
 		return nil, err
@@ -251,18 +259,18 @@ func (f Files) read(ctx context.Context, paths []string, columns ...string) (*da
 	if len(columns) > 0 {
 		rows = rows.Select(columns...)
 	}
-	rows, err = rows.Load(ctx)
+	t, err := rows.Table(ctx)
 	if errors.Is(err, dataset.ErrBadLine) {
 		err = fmt.Errorf("%w (read as %T)", err, f.Format)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if n, _ := rows.Len(); n == 0 {
+	if t.Len() == 0 {
 		_, err := rows.Batch(ctx)
 		return nil, fmt.Errorf("train: %s: no rows in %d files: %w", strings.Join(paths, ", "), len(found), err)
 	}
-	return rows, nil
+	return t, nil
 }
 
 var errNoFiles = errors.New("holds no files")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -62,27 +61,26 @@ func (r *Run) measure(ctx context.Context, t *epoch.Told) error {
 	for _, s := range t.Counts {
 		passed += r.shares.uncounted(s.Worker, s.From, s.To)
 	}
-	tallies := r.tests.tallies()
-	mine := share{Sums: []float64{float64(so.Samples), float64(passed), so.Loss * so.Weight, so.Weight},
-		Trained: r.tests.trained(so), Pace: c.pace}
-	if r.tests.rows != nil {
-		own, apart, err := measure(ctx, r.tests.exe, r.tests.share(t.Share, t.Of), r.tests.nodes(),
-			r.tests.predictions(), tallies, r.tests.constant)
-		if err != nil {
-			return err
-		}
-		if r.days != nil {
-			mine.Found, mine.Labels = &r.days.now.found, slices.Clone(r.tests.constant.took())
-			mine.Slices, err = r.tests.slices(ctx, t.Stands)
-		}
-		if err := errors.Join(err, r.tests.exe.Close(ctx)); err != nil {
-			return err
-		}
-		mine.Sums, mine.Scores, mine.Spreads = append(mine.Sums, own.sums...), own.scores, apart
-		for _, t := range tallies {
-			mine.Chances = append(mine.Chances, t.Sums...)
-		}
+	var mine share
+	var err error
+	switch {
+	case r.tests.rows == nil:
+	case r.days != nil && r.days.now.by != nil:
+		mine, err = r.tests.slices(ctx, t.Stands)
+	default:
+		mine, err = r.tests.measured(ctx, r.tests.share(t.Share, t.Of))
 	}
+	if r.tests.rows != nil && err == nil {
+		err = r.tests.exe.Close(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if r.days != nil && r.tests.rows != nil {
+		mine.Found, mine.Labels = &r.days.now.found, slices.Clone(r.tests.constant.took())
+	}
+	mine.Sums = append(tallies{float64(so.Samples), float64(passed), so.Loss * so.Weight, so.Weight}, mine.Sums...)
+	mine.Trained, mine.Pace = r.tests.trained(so), c.pace
 	if c.leads {
 		if factor, err := r.Fleet.RateFactor(ctx); err == nil {
 			c.pace.LR = r.meter.rate(r.Job.Rule, factor)
@@ -135,7 +133,7 @@ func (r *Run) act(ctx context.Context, t *epoch.Told) (err error) {
 		before = r.Pace(r.History[n-1])
 	}
 	r.paces.add(e, before, shares)
-	r.tests.judge(shares)
+	r.tests.judged = r.tests.chances(shares)
 	if r.days != nil && !m.End {
 		if err := r.judged(ctx, m, e, shares); err != nil {
 			return err

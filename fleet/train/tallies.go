@@ -4,11 +4,23 @@ import (
 	"encoding/binary"
 	"errors"
 	"math"
+	"slices"
 )
 
 // tallies are numbers that a worker has measured. An AUC has 131,073 of them, most of which are 0: only the others are
 // encoded, each after the number of zeros before it.
 type tallies []float64
+
+// plus are sums, of which t may be none yet.
+func (t tallies) plus(more tallies) tallies {
+	if t == nil {
+		return slices.Clone(more)
+	}
+	for i, v := range more {
+		t[i] += v
+	}
+	return t
+}
 
 // GobEncode is for encoding/gob.
 func (t tallies) GobEncode() ([]byte, error) {

@@ -1,6 +1,7 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -34,24 +35,33 @@ func (t *tests) tallies() (all []*verdict.Tally) {
 	return all
 }
 
-// judge sums what workers have predicted and observed.
-func (t *tests) judge(shares []share) {
-	t.judged = t.tallies()
+// chances sums what workers have predicted and observed; nil if one has not.
+func (t *tests) chances(shares []share) []*verdict.Tally {
+	sums := t.tallies()
 	for _, s := range shares {
 		told := s.Chances
-		for _, all := range t.judged {
-			if len(told) < len(all.Sums) {
-				continue
+		for _, all := range sums {
+			if n := len(all.Sums); len(told) >= n {
+				tallies(all.Sums).plus(told[:n])
+				told = told[n:]
 			}
-			for i := range all.Sums {
-				all.Sums[i] += told[i]
-			}
-			told = told[len(all.Sums):]
 		}
 		if len(s.Chances) == 0 {
-			t.judged = nil
+			return nil
 		}
 	}
+	return sums
+}
+
+// measured is what this worker measures of rows.
+func (t *tests) measured(ctx context.Context, rows *dataset.Dataset) (s share, err error) {
+	chances := t.tallies()
+	own, spreads, err := measure(ctx, t.exe, rows, t.nodes(), t.predictions(), chances, t.constant)
+	s.Sums, s.Scores, s.Spreads = own.sums, own.scores, spreads
+	for _, c := range chances {
+		s.Chances = append(s.Chances, c.Sums...)
+	}
+	return s, err
 }
 
 // nodes are the nodes that are evaluated.
@@ -133,20 +143,18 @@ func (t *tests) share(place, of int) *dataset.Dataset {
 
 // join sums the workers' measurements, of test rows if tested, with the examples of the epoch so far.
 func (t *tests) join(shares []share, tested bool) (e Evaluation, err error) {
-	var sums []float64
+	var sums tallies
 	var scores [][][]byte
 	for _, s := range shares {
 		scores = append(scores, s.Scores)
-		switch {
-		case sums == nil:
-			sums = make([]float64, len(s.Sums))
-		case len(sums) != len(s.Sums):
+		for _, some := range s.Slices {
+			scores = append(scores, some.Scores)
+		}
+		if sums != nil && len(sums) != len(s.Sums) {
 			return e, fmt.Errorf("train: workers measured %d and %d numbers: do all have test rows, and the same "+
 				"metrics?", len(sums), len(s.Sums))
 		}
-		for i, v := range s.Sums {
-			sums[i] += v
-		}
+		sums = sums.plus(s.Sums)
 	}
 	if len(sums) < 4 {
 		return e, fmt.Errorf("train: no worker has measured anything")

@@ -374,7 +374,7 @@ func (r *Run) middle(ctx context.Context, so nn.TrainResult) error {
 	c := &r.course
 	c.stands, c.of = so, r.Epoch
 	brings, err := r.tests.constant.learned(), error(nil)
-	if r.days != nil && r.days.now.part != nil {
+	if r.days != nil && r.days.now.by != nil {
 		brings, err = r.days.now.brings()
 	}
 	if err != nil {
