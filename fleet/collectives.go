@@ -31,26 +31,14 @@ func (f *Fleet) AllReduceInts(ctx context.Context, x []int64, op ReduceOp) ([]in
 }
 
 func allReduce[E int64 | float64](ctx context.Context, f *Fleet, call string, x []E, op ReduceOp) ([]E, error) {
-	j, err := f.meeting(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	defer f.meets.Store(nil)
-	all, err := job.AllReduce(ctx, j, call, x, string(op))
-	return all, named(call, err)
+	return meet(ctx, f, call, func(j *job.Job) ([]E, error) { return job.AllReduce(ctx, j, call, x, string(op)) })
 }
 
 // AllGather returns every worker's x by worker index; the lengths may differ. The entry is nil for a worker that has
 // left the job, and empty for a worker whose x was empty.
 func (f *Fleet) AllGather(ctx context.Context, x []float64) ([][]float64, error) {
 	const call = "AllGather"
-	j, err := f.meeting(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	defer f.meets.Store(nil)
-	all, err := j.AllGather(ctx, call, x)
-	return all, named(call, err)
+	return meet(ctx, f, call, func(j *job.Job) ([][]float64, error) { return j.AllGather(ctx, call, x) })
 }
 
 // AllGatherBytes is AllGather for bytes, such as rows that workers exchange. In jobs with servers, server 0 collects
@@ -58,15 +46,20 @@ func (f *Fleet) AllGather(ctx context.Context, x []float64) ([][]float64, error)
 // GlobalShuffle of package dataset.
 func (f *Fleet) AllGatherBytes(ctx context.Context, data []byte) ([][]byte, error) {
 	const call = "AllGatherBytes"
-	j, err := f.meeting(ctx, call)
-	if err != nil {
-		return nil, err
-	}
-	defer f.meets.Store(nil)
 	if data == nil {
 		data = []byte{}
 	}
-	all, err := j.Gather(ctx, call, data)
+	return meet(ctx, f, call, func(j *job.Job) ([][]byte, error) { return j.Gather(ctx, call, data) })
+}
+
+// meet makes a collective of the job.
+func meet[T any](ctx context.Context, f *Fleet, call string, do func(*job.Job) (T, error)) (all T, err error) {
+	j, err := f.meeting(ctx, call)
+	if err != nil {
+		return all, err
+	}
+	defer f.meets.Store(nil)
+	all, err = do(j)
 	return all, named(call, err)
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/gofleet/gofleet/internal/epoch"
+	"github.com/gofleet/gofleet/internal/job"
 )
 
 func init() {
@@ -15,16 +16,11 @@ func init() {
 
 // ask sends where this worker is in the job's epochs, and returns what it does next.
 func (f *Fleet) ask(ctx context.Context, at epoch.At) (*epoch.Told, error) {
-	j, err := f.meeting(ctx, "train.Job")
-	if err != nil {
-		return nil, err
-	}
-	defer f.meets.Store(nil)
-	told, err := j.Ask(ctx, at)
+	told, err := meet(ctx, f, "train.Job", func(j *job.Job) (*epoch.Told, error) { return j.Ask(ctx, at) })
 	if err == nil && told.Do != "" {
 		f.leads.Store(told.Lead == f.id.Index && told.Do != epoch.Over)
 	}
-	return told, named("train.Job", err)
+	return told, err
 }
 
 // inPlaceOf returns a fleet that takes the place of another worker. The process can then train what that worker has

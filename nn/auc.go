@@ -77,19 +77,14 @@ func binary(pred, label *Node) error {
 	return wantFloat([]*Node{pred, label})
 }
 
-func (a auc) forward(c *cell) {
-	if h := c.countScores(); !c.silent {
-		c.value[0] = float32(a.of(h))
-	}
-}
-
-// countScores adds this batch to the histogram.
-func (c *cell) countScores() *Histogram {
-	h, pred := c.tally.(*Histogram), c.in[0]
-	for i := range pred.rows() {
+func (auc) forward(c *cell) {
+	h := c.tally.(*Histogram)
+	for i := range c.in[0].rows() {
 		h.count(c, i)
 	}
-	return h
+	if !c.silent {
+		c.value[0] = float32(c.node.op.(metric).of(h)) // what embeds an auc has another value of the same counts
+	}
 }
 
 // count counts an example's score. A label that is NaN counts as a score that is.
@@ -381,12 +376,6 @@ type bucketError struct{ auc }
 func (bucketError) kind() string { return "bucket_error" }
 
 func (bucketError) of(t tally) float64 { return t.(*Histogram).BucketError() }
-
-func (b bucketError) forward(c *cell) {
-	if h := c.countScores(); !c.silent {
-		c.value[0] = float32(b.of(h))
-	}
-}
 
 func (bucketError) falls() bool { return true }
 

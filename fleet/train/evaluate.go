@@ -68,7 +68,7 @@ func Evaluate(ctx context.Context, f *fleet.Fleet, rows *dataset.Dataset, nodes 
 
 // measurable refuses a node without a value for all rows together.
 func measurable(n *nn.Node) error {
-	if n.Counts() || perExample(n) == 1 && (len(n.Shape()) == 0 || n.Shape()[0] == 1) {
+	if n.Counts() || verdict.Width(n) == 1 && (len(n.Shape()) == 0 || n.Shape()[0] == 1) {
 		return nil
 	}
 	return fmt.Errorf("%v, is neither a metric that counts over batches nor one number: take its nn.Mean", n)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/gofleet/gofleet/dataset"
 	"github.com/gofleet/gofleet/fleet"
+	"github.com/gofleet/gofleet/fleet/train/internal/verdict"
 	"github.com/gofleet/gofleet/nn"
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
@@ -143,7 +144,7 @@ func newPrediction(f *fleet.Fleet, outputs []*nn.Node) (*prediction, error) {
 		case len(n.Shape()) == 0 || n.Shape()[0] != -1:
 			return nil, fmt.Errorf("train: Predict: output %v has no value for each row", n)
 		}
-		p.width += perExample(n)
+		p.width += verdict.Width(n)
 	}
 	if p.width == 0 {
 		return nil, fmt.Errorf("train: Predict: no outputs: give it the nodes to compute for each row, such as a " +
@@ -151,17 +152,6 @@ func newPrediction(f *fleet.Fleet, outputs []*nn.Node) (*prediction, error) {
 	}
 	p.exe = nn.NewExecutor(outputs[0].Graph())
 	return p, nil
-}
-
-// perExample is the number of elements of a node for each row.
-func perExample(n *nn.Node) int {
-	width := 1
-	for i, d := range n.Shape() {
-		if i > 0 {
-			width *= d
-		}
-	}
-	return width
 }
 
 // piece is the outputs of the next rows, row by row; it is empty when there are no more.
@@ -178,14 +168,12 @@ func (p *prediction) piece(ctx context.Context, next func() (dataset.Batch, erro
 	b := make([]byte, 0, 4*n*p.width)
 	for row := range n {
 		for i, node := range p.outputs {
-			w := perExample(node)
+			w := verdict.Width(node)
 			if out[i].Dtype() != tensor.Float32 {
 				return nil, fmt.Errorf("train: Predict: output %v holds %v, and predictions are float32: take "+
 					"nn.Cast(…, nn.Float32) of it", node, out[i].Dtype())
 			}
-			for _, v := range out[i].Float32s()[row*w : (row+1)*w] {
-				b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-			}
+			b, _ = binary.Append(b, binary.LittleEndian, out[i].Float32s()[row*w:(row+1)*w])
 		}
 	}
 	return b, nil
@@ -232,7 +220,7 @@ func (p *prediction) write(to io.Writer, all [][]byte) error {
 // header has the names of the columns.
 func (p *prediction) header() (names []string) {
 	for _, n := range p.outputs {
-		width := perExample(n)
+		width := verdict.Width(n)
 		if width == 1 {
 			names = append(names, n.Name())
 			continue

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -127,14 +128,7 @@ type waiting []error
 func (w waiting) any() bool { return w.reason() != nil }
 
 // reason returns the error of the first server that has not answered, nil if all have.
-func (w waiting) reason() error {
-	for _, err := range w {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (w waiting) reason() error { return cmp.Or(w...) }
 
 // endpoints returns the endpoints of the servers that have not answered.
 func (w waiting) endpoints(all []string) (silent []string) {

@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"unsafe"
@@ -19,19 +20,10 @@ const (
 	elementInt64
 )
 
-func (e element) String() string {
-	switch e {
-	case elementByte:
-		return "bytes"
-	case elementFloat32:
-		return "float32"
-	case elementFloat64:
-		return "float64"
-	case elementInt64:
-		return "int64"
-	}
-	return fmt.Sprintf("element %d", uint8(e))
-}
+var elementNames = map[element]string{elementByte: "bytes", elementFloat32: "float32", elementFloat64: "float64",
+	elementInt64: "int64"}
+
+func (e element) String() string { return cmp.Or(elementNames[e], fmt.Sprintf("element %d", uint8(e))) }
 
 func elementOf[E Element]() element {
 	var zero E

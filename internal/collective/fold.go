@@ -1,6 +1,7 @@
 package collective
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -25,23 +26,9 @@ const (
 	opGather
 )
 
-func (o Op) String() string {
-	switch o {
-	case Sum:
-		return "sum"
-	case Max:
-		return "max"
-	case Min:
-		return "min"
-	case mean:
-		return "mean"
-	case opFirst:
-		return "broadcast"
-	case opGather:
-		return "gather"
-	}
-	return fmt.Sprintf("op %d", uint8(o))
-}
+var opNames = map[Op]string{Sum: "sum", Max: "max", Min: "min", mean: "mean", opFirst: "broadcast", opGather: "gather"}
+
+func (o Op) String() string { return cmp.Or(opNames[o], fmt.Sprintf("op %d", uint8(o))) }
 
 // Part describes a rank's contribution to a mean.
 type Part struct {

@@ -178,7 +178,9 @@ func (l *Leader) Held(id string) (number uint64) {
 }
 
 // Whole reports whether a checkpoint in the cut under way must be whole, since a server can't write only its changes.
-func (l *Leader) Whole() bool { return l.cut.whole() }
+func (l *Leader) Whole() bool {
+	return slices.ContainsFunc(l.cut.held, func(h *Answer) bool { return h.Whole })
+}
 
 // Fail gives up the cut under way because of an error in its anchor's request.
 func (l *Leader) Fail(a *Ask, why error) {
@@ -232,7 +234,7 @@ func (l *Leader) send(to int, w Work) {
 	o := &Order{Number: c.number, Work: w, Task: c.ask.Task}
 	switch w {
 	case Reach:
-		o.Steps, o.Whole = c.most(func(a *Answer) []uint64 { return a.In }), c.whole()
+		o.Steps = c.most(func(a *Answer) []uint64 { return a.In })
 	case End, Mark, Take:
 		o.Name = c.name()
 	case Free:
@@ -253,11 +255,6 @@ func (c *led) most(of func(held *Answer) []uint64) []uint64 {
 		}
 	}
 	return most
-}
-
-// whole reports whether a server can't write only its changes.
-func (c *led) whole() bool {
-	return slices.ContainsFunc(c.held, func(h *Answer) bool { return h.Whole })
 }
 
 // Irrevocable reports whether servers do a final work: until all have done it no worker is declared dead and none

@@ -16,9 +16,6 @@ type Order struct {
 	Task   Task   `json:"task,omitzero"`
 	// Steps holds, by worker, the last request that the cut lets in (Reach).
 	Steps []uint64 `json:"steps,omitempty"`
-	// Whole says that some server can't write only its changes since the last checkpoint, so that no server does
-	// (Reach).
-	Whole bool `json:"whole,omitempty"`
 	// Name identifies an End, Mark or Take, which a server does once by name.
 	Name string `json:"name,omitempty"`
 	// Vain says that the written part is to be removed (Free).

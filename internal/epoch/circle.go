@@ -10,16 +10,15 @@ import (
 // Circle leads a job without servers: each member has a leader of its own, all exchange what they say, and so all
 // leaders know the same and tell the same.
 type Circle struct {
-	mu      sync.Mutex
-	members int
-	leader  *Leader
+	mu     sync.Mutex
+	leader *Leader
 }
 
 // Begin begins a run of a job, which goes on from the facts of a checkpoint if there are any.
 func (c *Circle) Begin(members int, facts []Record) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.members, c.leader = members, NewLeader(Job{Members: members, InStep: true, AtOnce: members > 1})
+	c.leader = NewLeader(Job{Members: members, InStep: true, AtOnce: members > 1})
 	c.leader.Resume(facts)
 }
 

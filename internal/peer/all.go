@@ -1,6 +1,9 @@
 package peer
 
-import "sync"
+import (
+	"cmp"
+	"sync"
+)
 
 // All calls do for each of n peers, concurrently, and returns the error of the first peer, in their order, that failed.
 func All(n int, do func(i int) error) error {
@@ -17,10 +20,5 @@ func All(n int, do func(i int) error) error {
 	}
 	errs[n-1] = do(n - 1) // this goroutine has nothing else to do
 	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }

@@ -15,10 +15,7 @@ import (
 
 // Restore implements [backend.Trainer]. All workers must load the same weights, in the same order.
 func (t *Trainer) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
-	t.mu.Lock()
-	claimed := t.claimed
-	t.mu.Unlock()
-	if claimed {
+	if t.begun() {
 		return backend.ErrJoined
 	}
 	origin, err := t.Fill(ctx, dir, what)
@@ -74,10 +71,7 @@ func (t *Trainer) Join(ctx context.Context) error {
 // resume loads the checkpoint that the job goes on from, in place of what was restored. agree checks that it is the
 // same on every worker.
 func (t *Trainer) resume(ctx context.Context) error {
-	t.mu.Lock()
-	claimed := t.claimed
-	t.mu.Unlock()
-	if claimed {
+	if t.begun() {
 		return backend.ErrJoined
 	}
 	origin, err := t.Resume(ctx)
@@ -86,6 +80,13 @@ func (t *Trainer) resume(ctx context.Context) error {
 	}
 	t.goOn()
 	return errors.Join(err, t.Whole())
+}
+
+// begun reports whether the worker has joined, or is about to.
+func (t *Trainer) begun() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.claimed
 }
 
 // claim makes the group, once. That may take as long as StartTimeout.

@@ -49,13 +49,8 @@ func (c *epochs) register(m *state.Memory) {
 }
 
 // handle takes the report of a worker that has begun an epoch, or knows more of the job. It refuses an epoch before the
-// one in which the worker is: the samples between would count twice, or not at all.
+// one in which the worker is: the samples between would count twice, or not at all. The caller holds the lock.
 func (c *epochs) handle(f *wire.Frame, msg *wire.Begin, _ *state.Reply) error {
-	c.st.Lock()
-	defer c.st.Unlock()
-	if err := c.st.Sender(f); err != nil {
-		return err
-	}
 	w := int(f.Worker)
 	if msg.Epoch < msg.Was && !c.loaded[w] {
 		return wire.Refuse(wire.StatusRefused, "worker %d is in epoch %d and reports epoch %d: begin at the epoch "+

@@ -113,13 +113,8 @@ func (c *gathering) recall(r gatherRecord) {
 }
 
 // handle collects a worker's blob and answers when all have come, which may take as long as the slowest worker
-// computes. A repeated request waits with the first, or gets its answer.
+// computes. A repeated request waits with the first, or gets its answer. The caller holds the lock.
 func (c *gathering) handle(f *wire.Frame, msg *wire.Gather, r *state.Reply) error {
-	c.st.Lock()
-	defer c.st.Unlock()
-	if err := c.st.Sender(f); err != nil {
-		return err
-	}
 	if c.byNumber[msg.N] == nil && msg.N <= c.past {
 		return c.again(f, msg, r)
 	}

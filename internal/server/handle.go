@@ -51,6 +51,18 @@ func control[M any](do func(f *wire.Frame, msg *M, r *state.Reply) error) handle
 	}
 }
 
+// byWorker is control for messages of workers of the job: do holds the lock, and the sender is known to take part.
+func byWorker[M any](st *state.Job, do func(f *wire.Frame, msg *M, r *state.Reply) error) handler {
+	return control(func(f *wire.Frame, msg *M, r *state.Reply) error {
+		st.Lock()
+		defer st.Unlock()
+		if err := st.Sender(f); err != nil {
+			return err
+		}
+		return do(f, msg, r)
+	})
+}
+
 // recorded is a handler that changes something: it answers when the change survives what the journal is to survive.
 func recorded(in *state.Journal, do handler) handler {
 	if !in.Durably {

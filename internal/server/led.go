@@ -52,13 +52,8 @@ func (c *led) register(m *state.Memory) {
 }
 
 // handle answers a worker when it is clear what it does next, which may take as long as the slowest worker trains. A
-// repeated request waits with the first, or gets its answer.
+// repeated request waits with the first, or gets its answer. The caller holds the lock.
 func (c *led) handle(f *wire.Frame, msg *wire.Ask, r *state.Reply) error {
-	c.st.Lock()
-	defer c.st.Unlock()
-	if err := c.st.Sender(f); err != nil {
-		return err
-	}
 	if min(msg.After, msg.From) < 0 {
 		return wire.Refuse(wire.StatusRefused, "worker %d asks for bytes after %d and %d: want none below 0", f.Worker,
 			msg.After, msg.From)

@@ -54,13 +54,9 @@ func (c *rates) register(m *state.Memory) {
 }
 
 // handle sets the factor, once however often the request arrives; a request with Seq 0 reads it. Only the lowest worker
-// may set it, or the one that leads the job's epochs, so that two workers can't overwrite each other's.
+// may set it, or the one that leads the job's epochs, so that two workers can't overwrite each other's. The caller
+// holds the lock.
 func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
-	c.st.Lock()
-	defer c.st.Unlock()
-	if err := c.st.Sender(f); err != nil {
-		return err
-	}
 	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}

@@ -99,13 +99,8 @@ func (c *recovery) register(m *state.Memory) {
 
 // saver answers a worker that asks whether it is to save. Last reports that the worker leaves after this save, and Ends
 // that its process was asked to end. In the answer, Yours makes it save, Late reports that others save for it, and Wait
-// that it is to ask again.
+// that it is to ask again. The caller holds the lock.
 func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
-	c.st.Lock()
-	defer c.st.Unlock()
-	if err := c.st.Sender(f); err != nil {
-		return err
-	}
 	msg.Yours = c.savers.Saves(int(f.Worker))
 	if msg.Yours && msg.Last && c.savers.Leave(int(f.Worker), f.Life) {
 		c.stops.Note(wire.Leave{Worker: int(f.Worker), Life: f.Life})

@@ -274,6 +274,7 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 // answer sets the handler of each op. A recorded handler waits for the journal before its answer is sent, if the
 // journal is to survive a machine. The door refuses ops without a handler.
 func (s *Server) answer(t training, members *membership, frozen *frozen, gathering *gathering, journal *state.Journal) {
+	st := s.door.st
 	s.door.handlers = []handler{
 		wire.OpHello:     recorded(journal, control(members.join)),
 		wire.OpJoin:      recorded(journal, control(members.join)),
@@ -284,19 +285,19 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpPeek:      t.steps.peek,
 		wire.OpPiece:     silent(t.pieces.handle),
 		wire.OpPark:      recorded(journal, silent(t.pushing.park)),
-		wire.OpRate:      recorded(journal, control(t.rates.handle)),
+		wire.OpRate:      recorded(journal, byWorker(st, t.rates.handle)),
 		wire.OpScan:      control(t.reading.scan),
-		wire.OpGather:    recorded(journal, control(gathering.handle)),
-		wire.OpSaver:     recorded(journal, control(s.recovery.saver)),
-		wire.OpBegin:     recorded(journal, control(s.recovery.epochs.handle)),
-		wire.OpEpoch:     recorded(journal, control(s.led.handle)),
+		wire.OpGather:    recorded(journal, byWorker(st, gathering.handle)),
+		wire.OpSaver:     recorded(journal, byWorker(st, s.recovery.saver)),
+		wire.OpBegin:     recorded(journal, byWorker(st, s.recovery.epochs.handle)),
+		wire.OpEpoch:     recorded(journal, byWorker(st, s.led.handle)),
 		wire.OpKeep:      control(frozen.handleKeep),
 		wire.OpBring:     frozen.handleBring,
 		wire.OpFence:     recorded(journal, control(s.deaths.fence)),
 		wire.OpDrop:      recorded(journal, control(s.deaths.drop)),
 		wire.OpNorms:     recorded(journal, control(s.clipping.handle)),
 		wire.OpReport:    recorded(journal, control(s.servers.handle)),
-		wire.OpServe:     recorded(journal, control(s.saving.serve)),
+		wire.OpServe:     recorded(journal, byWorker(st, s.saving.serve)),
 		wire.OpCut:       recorded(journal, control(s.leading.ask)),
 		wire.OpOrder:     recorded(journal, control(s.holding.handle)),
 	}

@@ -24,13 +24,8 @@ func (c *saving) register(m *state.Memory) {
 }
 
 // serve sets the chain of the tables to Before, on request of a worker that is about to make a model whole, or that
-// failed to; rows do not change. The cut must still be in hand.
+// failed to; rows do not change. The cut must still be in hand. The caller holds the lock.
 func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
-	c.st.Lock()
-	defer c.st.Unlock()
-	if err := c.st.Sender(f); err != nil {
-		return err
-	}
 	if _, err := c.inHand.kept(msg.Cut); err != nil || c.store.Chain() == table.Chain(msg.Before) {
 		return err
 	}

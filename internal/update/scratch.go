@@ -1,6 +1,7 @@
 package update
 
 import (
+	"cmp"
 	"runtime"
 	"sync"
 	"sync/atomic"
@@ -95,12 +96,7 @@ func (c *scratch) each(do func(*scratch, *portion) error) error {
 	}
 	work()
 	others.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // one calls do for one portion.

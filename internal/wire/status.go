@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -53,32 +54,13 @@ func Refuse(status uint8, format string, args ...any) *Refusal {
 
 func (r *Refusal) Error() string { return r.Text }
 
+// causes are the errors of statuses; any other wraps ErrRefused.
+var causes = map[uint8]error{StatusMismatch: ErrMismatch, StatusNotReady: ErrNotReady, StatusStale: ErrStale,
+	StatusFailed: ErrFailed, StatusMissing: ErrMissing, StatusBack: ErrWentBack, StatusAgain: ErrAgain,
+	StatusDamaged: ErrDamaged, StatusReplaced: ErrReplaced, StatusBusy: ErrBusy}
+
 // Unwrap returns the error of the refusal's status.
-func (r *Refusal) Unwrap() error {
-	switch r.Status {
-	case StatusMismatch:
-		return ErrMismatch
-	case StatusNotReady:
-		return ErrNotReady
-	case StatusStale:
-		return ErrStale
-	case StatusFailed:
-		return ErrFailed
-	case StatusMissing:
-		return ErrMissing
-	case StatusBack:
-		return ErrWentBack
-	case StatusAgain:
-		return ErrAgain
-	case StatusDamaged:
-		return ErrDamaged
-	case StatusReplaced:
-		return ErrReplaced
-	case StatusBusy:
-		return ErrBusy
-	}
-	return ErrRefused
-}
+func (r *Refusal) Unwrap() error { return cmp.Or(causes[r.Status], ErrRefused) }
 
 // Refusal is the refusal in a reply, nil if it is none.
 func (f *Frame) Refusal() error {

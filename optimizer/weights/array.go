@@ -9,6 +9,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/gofleet/gofleet/internal/kernels"
 	"github.com/gofleet/gofleet/internal/safetensors"
 )
 
@@ -66,12 +67,10 @@ func (s *stream) floats(w []float32, n int) ([]float32, error) {
 		if err != nil {
 			return w, ended(err)
 		}
-		for ; len(b) > 0; b = b[size:] {
-			v, err := s.float(b[:size])
-			if err != nil {
-				return w, err
-			}
-			w = append(w, v)
+		at := len(w)
+		w = append(w, make([]float32, part)...)
+		if err := s.decode(w[at:], b); err != nil {
+			return w, err
 		}
 		s.r.Discard(part * size) // Peek has read them
 		n -= part
@@ -91,36 +90,28 @@ func (s *stream) end() error {
 	}
 }
 
-// float decodes one number, with an error if no float32 is near.
-func (s *stream) float(b []byte) (float32, error) {
+// decode sets w to the numbers of b, with an error if no float32 is near one.
+func (s *stream) decode(w []float32, b []byte) error {
 	switch s.dtype {
 	case safetensors.F32:
-		return math.Float32frombits(binary.LittleEndian.Uint32(b)), nil
-	case safetensors.F64:
-		v := math.Float64frombits(binary.LittleEndian.Uint64(b))
-		if math.IsInf(float64(float32(v)), 0) && !math.IsInf(v, 0) {
-			return 0, fmt.Errorf("%g is more than a float32 can hold", v)
-		}
-		return float32(v), nil
+		_, err := binary.Decode(b, binary.LittleEndian, w)
+		return err
 	case safetensors.BF16:
-		return math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16), nil
+		kernels.FromBFloat16(w, b)
+		return nil
 	case safetensors.F16:
-		return half(binary.LittleEndian.Uint16(b)), nil
+		kernels.FromFloat16(w, b)
+		return nil
+	case safetensors.F64:
+		for i := range w {
+			v := math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+			if w[i] = float32(v); math.IsInf(float64(w[i]), 0) && !math.IsInf(v, 0) {
+				return fmt.Errorf("%g is more than a float32 can hold", v)
+			}
+		}
+		return nil
 	}
-	return 0, fmt.Errorf("numbers of type %s, where F32, F64, F16 or BF16 is wanted", s.dtype)
-}
-
-// half decodes a number of 16 bits: a sign, 5 bits of exponent, 10 of fraction (IEEE 754 binary16).
-func half(b uint16) float32 {
-	sign, exponent, fraction := uint32(b>>15), int(b>>10&31), uint32(b&1023)
-	switch exponent {
-	case 0:
-		v := float32(math.Ldexp(float64(fraction), -24))
-		return math.Float32frombits(math.Float32bits(v) | sign<<31)
-	case 31:
-		return math.Float32frombits(sign<<31 | 0xff<<23 | fraction<<13) // an infinity, or NaN
-	}
-	return math.Float32frombits(sign<<31 | uint32(exponent-15+127)<<23 | fraction<<13)
+	return fmt.Errorf("numbers of type %s, where F32, F64, F16 or BF16 is wanted", s.dtype)
 }
 
 // id reads the next number as an id. Negative numbers keep their 64 bits, for ids that are hashes.

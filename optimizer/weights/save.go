@@ -2,6 +2,7 @@ package weights
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"iter"
@@ -261,7 +262,8 @@ func (g gathered) IDs(ctx context.Context, name string, do func(ids []uint64) er
 func (g gathered) Rows(ctx context.Context, name string, do func(ids []uint64, w []float32) error) error {
 	var w []float32
 	return g.tables[name].pages(func(ids []uint64, rows []byte) error {
-		w = floats(w[:0], rows)
-		return errors.Join(ctx.Err(), do(ids, w))
+		w = slices.Grow(w[:0], len(rows)/4)[:len(rows)/4]
+		_, err := binary.Decode(rows, binary.LittleEndian, w)
+		return errors.Join(err, ctx.Err(), do(ids, w))
 	})
 }

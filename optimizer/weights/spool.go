@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"slices"
 )
@@ -67,7 +66,7 @@ func (s *spool) fill(rows iter.Seq2[Row, error]) error {
 		}
 		if err == nil {
 			s.ids = append(s.ids, r.ID)
-			b = appendFloats(b[:0], r.W)
+			b, _ = binary.Append(b[:0], binary.LittleEndian, r.W)
 			_, err = out.Write(b)
 		}
 		if err != nil {
@@ -159,20 +158,4 @@ func (s *spool) writeIDs(w io.Writer) error {
 		}
 	}
 	return out.Flush()
-}
-
-// appendFloats appends numbers in the form of files: little-endian.
-func appendFloats(b []byte, w []float32) []byte {
-	for _, v := range w {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
-	}
-	return b
-}
-
-// floats is the inverse of appendFloats.
-func floats(w []float32, b []byte) []float32 {
-	for ; len(b) >= 4; b = b[4:] {
-		w = append(w, math.Float32frombits(binary.LittleEndian.Uint32(b)))
-	}
-	return w
 }

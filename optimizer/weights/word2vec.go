@@ -156,7 +156,7 @@ func (f Word2Vec) each(r io.Reader, do func(word []byte, w []float32) error) err
 	if err != nil {
 		return err
 	}
-	row, w := make([]byte, 4*dim), make([]float32, 0, dim)
+	row, w := make([]byte, 4*dim), make([]float32, dim)
 	for i := range count {
 		word, err := readWord(in)
 		if err == nil {
@@ -166,7 +166,10 @@ func (f Word2Vec) each(r io.Reader, do func(word []byte, w []float32) error) err
 			return fmt.Errorf("it ends in word %d of %d: %w", i+1, count, io.ErrUnexpectedEOF)
 		}
 		if err == nil {
-			err = do(word, floats(w, row))
+			_, err = binary.Decode(row, binary.LittleEndian, w)
+		}
+		if err == nil {
+			err = do(word, w)
 		}
 		if err != nil {
 			return err

@@ -21,7 +21,7 @@ type Comparison struct {
 
 // Name is the label's name, with the column if a row has several.
 func (c *Comparison) Name() string {
-	if width(c.Label) == 1 {
+	if Width(c.Label) == 1 {
 		return c.Label.Label()
 	}
 	return fmt.Sprintf("%s_%d", c.Label.Label(), c.column)
@@ -85,21 +85,21 @@ func compared(n *nn.Node, in []*nn.Node, weight *nn.Node) (all []Comparison) {
 	if !is || len(in[0].Shape()) != 2 {
 		return nil
 	}
-	c := Comparison{Pred: in[0], Label: in[1], weight: weight, kind: k, classes: max(width(in[0]), 2)}
+	c := Comparison{Pred: in[0], Label: in[1], weight: weight, kind: k, classes: max(Width(in[0]), 2)}
 	switch {
 	case c.classes > mostClasses:
-	case k < weighing && width(in[0]) == width(in[1]):
-		for c.classes = 2; c.column < width(in[0]); c.column++ {
+	case k < weighing && Width(in[0]) == Width(in[1]):
+		for c.classes = 2; c.column < Width(in[0]); c.column++ {
 			all = append(all, c)
 		}
-	case k >= weighing && width(in[1]) == 1:
+	case k >= weighing && Width(in[1]) == 1:
 		all = append(all, c)
 	}
 	return all
 }
 
-// width is the number of values that a node has for each row.
-func width(n *nn.Node) int {
+// Width is the number of values that a node has for each row.
+func Width(n *nn.Node) int {
 	all := 1
 	for i, d := range n.Shape() {
 		if i > 0 {
@@ -170,10 +170,10 @@ func (t *Tally) See(fetched []*tensor.Dense) {
 
 // at is the index of a row's value in a node with one value for each column, or one for all.
 func (t *Tally) at(row int, n *nn.Node) int {
-	if n == nil || width(n) == 1 {
+	if n == nil || Width(n) == 1 {
 		return row
 	}
-	return row*width(n) + t.column
+	return row*Width(n) + t.column
 }
 
 // add adds a row of two classes.

@@ -46,7 +46,7 @@ func Aims(loss *nn.Node) (all []Aim) {
 	known := map[*nn.Node]bool{}
 	walk(loss, func(n *nn.Node, in []*nn.Node, weight *nn.Node) bool {
 		s, is := shapes[n.Op()]
-		if is && !known[in[0]] && in[0].Shape()[0] == -1 && width(in[0]) <= mostNumbers {
+		if is && !known[in[0]] && in[0].Shape()[0] == -1 && Width(in[0]) <= mostNumbers {
 			known[in[0]] = true
 			a := Aim{Pred: in[0], Label: in[1], Weight: weight, shape: s}
 			if n.Op() == "group_pairs" {
@@ -73,7 +73,7 @@ func (a *Aim) Size() int {
 	if n := a.classes(); n > 0 {
 		return n
 	}
-	return 2 * width(a.Pred)
+	return 2 * Width(a.Pred)
 }
 
 // Add adds a batch's labels, with the weights of rows or nil, to sums: of each class its rows, else of each number of
@@ -91,7 +91,7 @@ func (a *Aim) Add(sums []float64, label, weight *tensor.Dense) {
 		case n == 0:
 			sums[2*(i%each)] += by
 			sums[2*(i%each)+1] += by * v
-		case each == width(a.Pred): // a share of each class
+		case each == Width(a.Pred): // a share of each class
 			sums[i%n] += by * v
 		case v >= 0 && v < float64(n):
 			sums[int(v)] += by
@@ -107,7 +107,7 @@ func (a *Aim) Constant(sums []float64) (row []float32) {
 		for _, of := range sums {
 			all += of
 		}
-		for i := range width(a.Pred) {
+		for i := range Width(a.Pred) {
 			share := max(sums[i%n], 0.5) / all
 			if a.shape == asLogs {
 				share = math.Log(share)
