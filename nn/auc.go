@@ -129,11 +129,11 @@ type Histogram struct {
 	// probability p or, if there are 65,536, in the buckets of [AUC].
 	Pos, Neg []int64
 
-	used     []uint64         // a bit for each bucket of AUC that has counts
-	exact    histogram.Scores // of AUC, while they are few
-	nans     int
-	outside  error
-	crowd    crowding // for an AUC of the batch alone
+	used    []uint64         // a bit for each bucket of AUC that has counts
+	exact   histogram.Scores // of AUC, while they are few
+	nans    int
+	outside error
+	crowd   crowding // for an AUC of the batch alone
 }
 
 // NewHistogram returns an empty histogram of 4096 buckets.

@@ -88,7 +88,8 @@ func (j *Job) read(ctx context.Context, l *dayList, worker, workers int) (*dayRo
 		case err != nil:
 			return nil, err
 		case errors.As(wrong, &head) && head.Field == strconv.Quote(j.sliceBy()):
-			return nil, fmt.Errorf("train: Days.By, or -by, names a field that a file of day %s lacks: %w", l.Name, wrong)
+			return nil, fmt.Errorf("train: Days.By, or -by, names a field that a file of day %s lacks: %w", l.Name,
+				wrong)
 		case wrong != nil:
 			r.found.Damaged[f.Path] = wrong.Error()
 		case all.Len() == 0:
@@ -147,8 +148,8 @@ func (d *found) read(ctx context.Context, day string, f dayFile, format dataset.
 	case ctx.Err() != nil:
 		return nil, nil, files.Ended(ctx)
 	case err != nil:
-		return nil, nil, fmt.Errorf("train: day %s has begun with %s: %w; put it back as it was, or pass over the rest "+
-			"of the day with -pass_over=%s on all workers", day, f.Path, err, day)
+		return nil, nil, fmt.Errorf("train: day %s has begun with %s: %w; put it back as it was, or pass over the "+
+			"rest of the day with -pass_over=%s on all workers", day, f.Path, err, day)
 	case wrong == nil:
 		d.Bad, d.First = d.Bad+bad, cmp.Or(d.First, first)
 	}

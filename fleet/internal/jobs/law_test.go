@@ -55,6 +55,9 @@ func featuresOf(p jobs.Program) (all []string) {
 			}
 		}
 	}
+	if p.Strategy.PushSamples > 1 {
+		all = append(all, "PushSamples")
+	}
 	kind := "with servers"
 	if p.Lives[0].Servers == 0 {
 		kind = "without"

@@ -24,7 +24,7 @@ func TestEveryOptionIsDrawn(t *testing.T) {
 		t.Errorf("drawn too seldom: %s of %d", rare, c.Programs)
 	}
 	for field := range reflect.TypeFor[strategy.Strategy]().Fields() {
-		if !c.Drawn(field.Name) {
+		if !c.Drawn(field.Name) && field.Name != "PushSamples" { // which package jobs draws, beside every strike
 			t.Errorf("Strategy.%s is never drawn", field.Name)
 		}
 	}
