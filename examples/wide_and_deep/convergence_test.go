@@ -88,6 +88,9 @@ func wholeContests() (all []contest) {
 			if c.mode == "geo" && workers > 2 {
 				c.like = 0
 			}
+			if c.slow > 0 && workers > 2 {
+				continue // it has workers of its own, and stands beside those of two
+			}
 			all = append(all, c)
 		}
 		all = append(all, contest{mode: "geo", args: geoRate + " -k_steps=100", batch: 16, servers: 2, workers: workers})
