@@ -1,10 +1,10 @@
 package dataset
 
 import (
+	"encoding/binary"
 	"errors"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // Powers of ten that are exact as float64.
@@ -102,36 +102,53 @@ const wantFloat32 = "a number in the range of float32, at most 3.4028235e+38 in 
 
 // parseID is strconv.ParseUint(string(b), 10, 64), but also accepts a plus sign.
 func parseID(b []byte) (uint64, bool) {
-	if n, ok := parseInt(b); ok {
-		return uint64(n), n >= 0 && b[0] != '-'
+	if len(b) > 0 && b[0] == '+' {
+		b = b[1:]
 	}
-	n, err := strconv.ParseUint(strings.TrimPrefix(string(b), "+"), 10, 64)
-	return n, err == nil
+	return parseDigits(b)
 }
 
 // parseInt is strconv.ParseInt(string(b), 10, 64).
 func parseInt(b []byte) (int64, bool) {
-	i := 0
-	if len(b) > 0 && (b[0] == '-' || b[0] == '+') {
-		i++
+	if len(b) == 0 || b[0] != '-' {
+		n, ok := parseID(b)
+		return int64(n), ok && n <= math.MaxInt64
 	}
-	if len(b) == i || len(b) > i+18 {
-		return parseIntSlow(b)
+	n, ok := parseDigits(b[1:])
+	return -int64(n), ok && n <= -math.MinInt64
+}
+
+// parseDigits is the number below 2⁶⁴ that decimal digits make.
+func parseDigits(b []byte) (n uint64, ok bool) {
+	if len(b) == 0 {
+		return 0, false
 	}
-	n := int64(0)
-	for _, c := range b[i:] {
-		if c < '0' || c > '9' {
+	rest := b
+	for ; len(rest) >= 8 && len(b)-len(rest) < 16; rest = rest[8:] {
+		eight, ok := eightDigits(binary.LittleEndian.Uint64(rest))
+		if !ok {
 			return 0, false
 		}
-		n = n*10 + int64(c-'0')
+		n = n*100_000_000 + eight
 	}
-	if b[0] == '-' {
-		n = -n
+	for _, c := range rest {
+		d := uint64(c - '0')
+		if d > 9 || n > (math.MaxUint64-d)/10 {
+			return 0, false
+		}
+		n = n*10 + d
 	}
 	return n, true
 }
 
-func parseIntSlow(b []byte) (int64, bool) {
-	n, err := strconv.ParseInt(string(b), 10, 64)
-	return n, err == nil
+// eightDigits is the number that eight digits make, of which the first is the lowest byte: neighbours become numbers of
+// two digits, these of four, and these of eight.
+func eightDigits(v uint64) (uint64, bool) {
+	const low, all = 0x0f0f0f0f0f0f0f0f, 0x3030303030303030
+	if v&^low != all || (v+0x0606060606060606)&^low != all {
+		return 0, false
+	}
+	v = v & low * 2561 >> 8 // 10<<8 + 1
+	v = v & 0x00ff00ff00ff00ff * 6553601 >> 16
+	return v & 0x0000ffff0000ffff * 42949672960001 >> 32, true
 }

@@ -29,6 +29,11 @@ func sameInt(t *testing.T, text string) {
 	if ok != (err == nil) || ok && got != want {
 		t.Errorf("parseInt(%q) = %v, %v; strconv: %v, %v", text, got, ok, want, err)
 	}
+	id, ok := parseID([]byte(text))
+	wide, err := strconv.ParseUint(strings.TrimPrefix(text, "+"), 10, 64)
+	if ok != (err == nil) || ok && id != wide {
+		t.Errorf("parseID(%q) = %v, %v; strconv: %v, %v", text, id, ok, wide, err)
+	}
 }
 
 func TestNumbersAreThoseOfStrconv(t *testing.T) {
@@ -39,7 +44,7 @@ func TestNumbersAreThoseOfStrconv(t *testing.T) {
 		"16777217", "16777217.0", "16777219", "1.00000005960464477539", "1.000000059604644775390625", "1.00000005960464477539062500001", "1.00000017881393432617",
 		"9007199254740993", "9007199254740991", "123456789012345678", "1234567890123456789", "12345678901234567890", "0.1234567890123456789012",
 		"inf", "NaN", "Infinity", "0x10", "1_000", "1e5x", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809",
-		"999999999999999999", "000000000000000000000000001", "١",
+		"999999999999999999", "000000000000000000000000001", "١", "18446744073709551615", "18446744073709551616", "99999999999999999999", "1234567/", "1234567:",
 	} {
 		sameFloat(t, text)
 		sameInt(t, text)
@@ -54,6 +59,10 @@ func TestNumbersAreThoseOfStrconv(t *testing.T) {
 		sameFloat(t, strconv.FormatFloat(middle, 'f', -1, 64))
 		sameFloat(t, fmt.Sprintf("%.*f", digits, middle))
 		sameInt(t, strconv.FormatInt(int64(random.Uint64())>>random.IntN(64), 10))
+		id := []byte(strconv.FormatUint(random.Uint64()>>random.IntN(64), 10))
+		sameInt(t, string(id))
+		id[random.IntN(len(id))] = byte(random.Uint32())
+		sameInt(t, string(id))
 	}
 }
 
@@ -65,6 +74,17 @@ func FuzzNumbers(f *testing.F) {
 		sameFloat(t, text)
 		sameInt(t, text)
 	})
+}
+
+func BenchmarkParseID(b *testing.B) {
+	for _, text := range []string{"7", "123456", "1234567890", "11400714819323198485"} {
+		b.Run(text, func(b *testing.B) {
+			bytes := []byte(text)
+			for b.Loop() {
+				parseID(bytes)
+			}
+		})
+	}
 }
 
 func BenchmarkParseFloat(b *testing.B) {
