@@ -78,7 +78,7 @@ func (m *masked) train(ctx context.Context, f *fleet.Fleet, mask *nn.Node) error
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		kept := make([]bool, 128)
-		for i, v := range so.Last[0].Float32s() {
+		for i, v := range so.Last()[0].Float32s() {
 			kept[i] = v != 0
 		}
 		m.masks = append(m.masks, fmt.Sprint(kept))

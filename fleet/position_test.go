@@ -26,6 +26,7 @@ import (
 	"github.com/gofleet/gofleet/optimizer"
 	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
+	"gorgonia.org/tensor"
 )
 
 // counting is a job that trains on a table of samples, of which each adds 1 to a weight of its own: so the weights tell how often each has
@@ -54,30 +55,41 @@ const (
 	countedThreads, countedKSteps               = 2, 3
 )
 
+// masking is what a loop fetches in each step, and who is given it.
+type masking struct {
+	mask *nn.Node
+	note func(*tensor.Dense)
+}
+
+func (c masking) options() nn.TrainOptions {
+	return nn.TrainOptions{Fetch: []*nn.Node{c.mask}, Step: func(_ context.Context, so nn.TrainResult) error {
+		c.note(so.Last()[0])
+		return nil
+	}}
+}
+
 // countingLoops train on a worker's rows of an epoch.
-var countingLoops = map[string]func(context.Context, *fleet.Fleet, *nn.Executor, nn.TrainOptions, *dataset.Dataset, int) error{
-	"TrainFrom": func(ctx context.Context, _ *fleet.Fleet, exe *nn.Executor, o nn.TrainOptions, rows *dataset.Dataset, _ int) error {
-		_, err := exe.TrainFrom(ctx, rows.Batches(countedBatch), o)
+var countingLoops = map[string]func(context.Context, *fleet.Fleet, *nn.Executor, masking, *dataset.Dataset, int) error{
+	"TrainFrom": func(ctx context.Context, _ *fleet.Fleet, exe *nn.Executor, c masking, rows *dataset.Dataset, _ int) error {
+		_, err := exe.TrainFrom(ctx, rows.Batches(countedBatch), c.options())
 		return err
 	},
-	"TrainThreads": func(ctx context.Context, _ *fleet.Fleet, _ *nn.Executor, o nn.TrainOptions, rows *dataset.Dataset, _ int) error {
-		_, err := nn.TrainThreads(ctx, o.Fetch[0].Graph(), countedThreads, func(thread int) iter.Seq2[dataset.Batch, error] {
+	"TrainThreads": func(ctx context.Context, _ *fleet.Fleet, _ *nn.Executor, c masking, rows *dataset.Dataset, _ int) error {
+		_, err := nn.TrainThreads(ctx, c.mask.Graph(), countedThreads, func(thread int) iter.Seq2[dataset.Batch, error] {
 			return rows.Shard(thread, countedThreads).Batches(countedBatch)
-		}, o)
+		}, c.options())
 		return err
 	},
-	"by hand": func(ctx context.Context, f *fleet.Fleet, exe *nn.Executor, o nn.TrainOptions, rows *dataset.Dataset, epoch int) error {
+	"by hand": func(ctx context.Context, f *fleet.Fleet, exe *nn.Executor, c masking, rows *dataset.Dataset, epoch int) error {
 		for batch, err := range rows.Skip(f.Position().In(epoch)).MayBeEmpty().Batches(countedBatch) {
-			so := nn.TrainResult{}
-			if err == nil {
-				so.Last, err = exe.Train(ctx, batch, o.Fetch...)
-			}
-			if err == nil {
-				err = o.Step(ctx, so)
-			}
 			if err != nil {
 				return err
 			}
+			last, err := exe.Train(ctx, batch, c.mask)
+			if err != nil {
+				return err
+			}
+			c.note(last[0])
 		}
 		return exe.Close(ctx)
 	},
@@ -205,7 +217,7 @@ func (j *counting) play(ctx context.Context, f *fleet.Fleet, dir string, taken f
 				time.Sleep(j.computes())
 				return ctx.Err()
 			})
-			if err := countingLoops[j.loop](ctx, f, exe, nn.TrainOptions{Fetch: []*nn.Node{mask}, Step: j.masked}, rows, epoch); err != nil {
+			if err := countingLoops[j.loop](ctx, f, exe, masking{mask, j.masked}, rows, epoch); err != nil {
 				return err
 			}
 			if err := errors.Join(f.BarrierWorker(ctx), f.SetProgress(fleet.Progress{Epoch: epoch + 1})); err != nil {
@@ -220,14 +232,13 @@ func (j *counting) play(ctx context.Context, f *fleet.Fleet, dir string, taken f
 }
 
 // masked notes what a step has dropped.
-func (j *counting) masked(_ context.Context, so nn.TrainResult) error {
+func (j *counting) masked(mask *tensor.Dense) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.masks == nil {
 		j.masks = map[string]int{}
 	}
-	j.masks[fmt.Sprint(so.Last[0].Float32s())]++
-	return nil
+	j.masks[fmt.Sprint(mask.Float32s())]++
 }
 
 // computes is how long the next batch takes.

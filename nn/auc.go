@@ -83,7 +83,7 @@ func (auc) forward(c *cell) {
 		h.count(c, i)
 	}
 	if !c.silent {
-		c.value[0] = float32(c.node.op.(metric).of(h)) // what embeds an auc has another value of the same counts
+		c.see() // what embeds an auc has another value of the same counts
 	}
 }
 

@@ -268,6 +268,24 @@ func (c *cell) forward() {
 	c.node.op.forward(c)
 }
 
+// see gives a metric the value of its counts.
+func (c *cell) see() {
+	if t, is := c.tally.(*groups); is {
+		c.value[0] = t.now()
+		return
+	}
+	c.value[0] = float32(c.node.op.(metric).of(c.tally))
+}
+
+// seen is see of a metric whose counts other executors may share.
+func (c *cell) seen() {
+	if c.shared != nil {
+		c.shared.Lock()
+		defer c.shared.Unlock()
+	}
+	c.see()
+}
+
 // problem returns what is wrong with a metric's counts, or nil.
 func (c *cell) problem() error {
 	if c.shared != nil {

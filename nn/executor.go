@@ -119,8 +119,8 @@ func (e *engine) run(ctx context.Context, batch map[string]*tensor.Dense, fetch 
 	}
 	for i, c := range p.fetched[:counts] {
 		c.silent = p.alone[i]
-		defer func() { c.silent = false }()
 	}
+	defer silence(p.fetched[:counts], false)
 	b := e.batches[0]
 	if err := b.load(e, p, batch); err != nil {
 		return nil, err

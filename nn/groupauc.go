@@ -53,7 +53,7 @@ func (groupAUC) forward(c *cell) {
 		}
 	}
 	if !c.silent {
-		c.value[0] = t.now()
+		c.see()
 	}
 }
 

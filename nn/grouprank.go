@@ -80,6 +80,6 @@ func (groupRank) forward(c *cell) {
 		}
 	}
 	if !c.silent {
-		c.value[0] = t.now()
+		c.see()
 	}
 }

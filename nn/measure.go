@@ -182,7 +182,7 @@ func (m measure) forward(c *cell) {
 		}
 	}
 	if !c.silent {
-		c.value[0] = float32(m.of(t))
+		c.see()
 	}
 }
 

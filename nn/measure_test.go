@@ -372,8 +372,8 @@ func TestWeightsInMetrics(t *testing.T) {
 		return TrainThreads(t.Context(), g, 2, func(i int) stream { return func(yield func(batchOf, error) bool) { yield(batches[i], nil) } },
 			TrainOptions{Fetch: []*Node{PRAUC(p, y), Weighted(AUC(p, y), y)}})
 	}()
-	if err != nil || res.Last[0].Float32s()[0] == res.Last[0].Float32s()[0] || res.Last[1].Float32s()[0] != 0.5 {
-		t.Errorf("threads that have seen no positive label: %v, %v", res.Last, err)
+	if err != nil || res.Last()[0].Float32s()[0] == res.Last()[0].Float32s()[0] || res.Last()[1].Float32s()[0] != 0.5 {
+		t.Errorf("threads that have seen no positive label: %v, %v", res.Last(), err)
 	}
 	names := slices.Sorted(maps.Keys(measureCases(1, 2)))
 	for name := range measures {

@@ -295,7 +295,7 @@ func loop(t *testing.T, o TrainOptions, train trainer) (effect string) {
 				o.Fetch = []*Node{n.auc}
 			}
 			res, err := train(t, n, slowly(batches), o)
-			effect += fmt.Sprintf("%d steps, %v, %v\n", res.Steps, res.Last, err)
+			effect += fmt.Sprintf("%d steps, %v, %v\n", res.Steps, res.Last(), err)
 			for i := range written {
 				effect += fmt.Sprintf("%d: %s\n", i, written[i].String())
 				written[i].Reset()

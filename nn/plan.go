@@ -124,6 +124,23 @@ func (c *cell) trained() bool {
 	return false
 }
 
+// counted are the fetched metrics over several batches whose values nothing else reads.
+func (p *plan) counted() (all []*cell) {
+	for i, c := range p.fetched {
+		if m, is := c.node.op.(metric); is && !forgets(m) && p.alone[i] {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// silence has metrics only count, or not.
+func silence(metrics []*cell, silent bool) {
+	for _, c := range metrics {
+		c.silent = silent
+	}
+}
+
 // share finds the fetches that nothing else reads, and the cells that may use their input's memory: an elementwise op
 // that is the only user of a value that is not fetched, and whose own op does not read it again.
 func (p *plan) share() {

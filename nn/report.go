@@ -8,6 +8,8 @@ import (
 	"math"
 	"strings"
 	"time"
+
+	"gorgonia.org/tensor"
 )
 
 // report is the progress of one loop. A nil report prints nothing.
@@ -144,8 +146,9 @@ func (r *report) line(res TrainResult) string {
 
 func (r *report) fetches(res TrainResult) string {
 	var b strings.Builder
+	last := res.Last()
 	for _, f := range r.shown {
-		if v, ok := scalar(res, f.at); ok {
+		if v, ok := scalar(last, f.at); ok {
 			fmt.Fprintf(&b, "  %s %.4f", f.name, v)
 		}
 	}
@@ -156,8 +159,9 @@ func (r *report) fetches(res TrainResult) string {
 func (r *report) values(res TrainResult) []slog.Attr {
 	a := []slog.Attr{slog.String("label", r.Label), slog.Int("steps", res.Steps), slog.Int("examples", res.Samples),
 		slog.Float64("examples_per_second", r.rate.mean()), slog.Float64("loss", r.loss.mean())}
+	last := res.Last()
 	for _, f := range r.shown {
-		if v, ok := scalar(res, f.at); ok {
+		if v, ok := scalar(last, f.at); ok {
 			a = append(a, slog.Float64(f.name, float64(v)))
 		}
 	}
@@ -167,11 +171,11 @@ func (r *report) values(res TrainResult) []slog.Attr {
 	return a
 }
 
-func scalar(res TrainResult, at int) (float32, bool) {
-	if at >= len(res.Last) {
+func scalar(last []*tensor.Dense, at int) (float32, bool) {
+	if at >= len(last) {
 		return 0, false
 	}
-	v := res.Last[at].Float32s()
+	v := last[at].Float32s()
 	return v[0], len(v) == 1
 }
 

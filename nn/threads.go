@@ -104,7 +104,7 @@ func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, sa
 	c.res.count(&c.losses, loss, weight, samples)
 	c.res.Elapsed = l.res.Elapsed
 	now := c.res
-	now.Last, now.counts, now.crowd = l.res.Last, l.res.counts, c
+	now.last, now.counted, now.counts, now.crowd = l.res.last, l.res.counted, l.res.counts, c
 	c.report.step(now, loss, weight, samples)
 	return l.notify(ctx, now)
 }
@@ -137,8 +137,8 @@ func (c *crowd) passed(samples int) {
 
 // keep copies a thread's last fetches, whose memory its executor reuses.
 func (l *trainLoop) keep() {
-	for i, t := range l.res.Last {
-		l.res.Last[i] = t.Clone().(*tensor.Dense)
+	for i, t := range l.res.last {
+		l.res.last[i] = t.Clone().(*tensor.Dense)
 	}
 }
 
@@ -149,10 +149,10 @@ func (c *crowd) conclude() {
 		if l.res.Steps == 0 {
 			continue
 		}
-		c.res.Last, c.res.counts = l.res.Last, l.res.counts
+		c.res.last, c.res.counts = l.res.last, l.res.counts
 		for i, n := range l.plan.fetch {
 			if m, ok := n.op.(metric); ok && !forgets(m) {
-				c.res.Last[i].Float32s()[0] = float32(m.of(c.res.counts[n]))
+				c.res.last[i].Float32s()[0] = float32(m.of(c.res.counts[n]))
 			}
 		}
 		return

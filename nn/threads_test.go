@@ -78,7 +78,7 @@ func TestTrainThreads(t *testing.T) {
 	if k.steps.Load() != 7 || k.samples.Load() != 52 || k.closed.Load() != 4 || k.epochs.Load() != 1 {
 		t.Errorf("%d steps, %d samples, %d sessions closed, %d epochs", k.steps.Load(), k.samples.Load(), k.closed.Load(), k.epochs.Load())
 	}
-	if res.Steps != 7 || res.Samples != 52 || len(res.Last) != 2 || res.Last[1].Shape()[0] != 9 || !(res.Loss > 0) {
+	if res.Steps != 7 || res.Samples != 52 || len(res.Last()) != 2 || res.Last()[1].Shape()[0] != 9 || !(res.Loss > 0) {
 		t.Errorf("the result is %+v", res)
 	}
 	want, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(n.batches(slices.Concat(sizes...)...)), TrainOptions{})
@@ -230,13 +230,13 @@ func TestThreadsCountTogether(t *testing.T) {
 	joined, err := NewExecutor(g).TrainFrom(t.Context(), recycled(slices.Concat(part(0), part(1), part(2))), TrainOptions{Fetch: fetch})
 	law.Check(t, err)
 	for i, n := range fetch[:7] {
-		got, want := apart.Last[i].Float32s(), joined.Last[i].Float32s()
+		got, want := apart.Last()[i].Float32s(), joined.Last()[i].Float32s()
 		if err := near(got, want, 1e-5, 1e-6); err != nil || got[0] <= 0 || got[0] >= 1 {
 			t.Errorf("%v: %v", n, err)
 		}
 	}
 	for i, want := range map[int]float32{7: 0.5, 8: 0} {
-		if got := apart.Last[i].Float32s()[0]; (got == want) != (i == 7) || got == apart.Last[1].Float32s()[0] {
+		if got := apart.Last()[i].Float32s()[0]; (got == want) != (i == 7) || got == apart.Last()[1].Float32s()[0] {
 			t.Errorf("%v is %v", fetch[i], got)
 		}
 	}
@@ -286,8 +286,8 @@ func TestFirstThreadWithoutSteps(t *testing.T) {
 	newThreads(n)
 	res, err := TrainThreads(t.Context(), n.g, 2, func(thread int) stream { return recycled(n.batches([][]int{{}, {3, 4}}[thread]...)) },
 		TrainOptions{Fetch: []*Node{n.pred}, Progress: &Progress{Out: out, Steps: 1}})
-	if err != nil || len(res.Last) != 1 || res.Last[0].Shape()[0] != 4 {
-		t.Errorf("%v, %v", res.Last, err)
+	if err != nil || len(res.Last()) != 1 || res.Last()[0].Shape()[0] != 4 {
+		t.Errorf("%v, %v", res.Last(), err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != 3 {
 		t.Errorf("%d lines: %q", lines, out)

@@ -13,8 +13,8 @@ import (
 
 // TrainOptions are the options of a training loop.
 type TrainOptions struct {
-	// Fetch are nodes to compute in every step. Reports show fetches of one element, and the result has the last
-	// values.
+	// Fetch are nodes to compute in every step, of which metrics over several batches only count. Reports show fetches
+	// of one element, and the result has the last values.
 	Fetch []*Node
 	// Progress reports while the loop runs; nil reports nothing.
 	Progress *Progress
@@ -54,11 +54,22 @@ type TrainResult struct {
 	// Loss is the mean loss of all examples, each as of the step that trained it, weighted if the loss is a
 	// [WeightedMean]. Weight is the sum of the weights then, and otherwise Samples.
 	Loss, Weight float64
-	// Last are the fetches of the last step, valid until the executor's next call; nil when there was no step.
-	Last []*tensor.Dense
 
-	counts map[*Node]tally // of metrics that were fetched
-	crowd  *crowd          // of the step's thread, nil if there are no others
+	last    []*tensor.Dense
+	counted []*cell         // metrics of last, whose values are those of some step before
+	counts  map[*Node]tally // of metrics that were fetched
+	crowd   *crowd          // of the step's thread, nil if there are no others
+}
+
+// Last returns the fetches of the last step, valid until the executor's next call; nil when there was no step. Metrics
+// over several batches have the values of all steps so far, which are computed when they are asked for.
+func (r TrainResult) Last() []*tensor.Dense {
+	if r.last != nil {
+		for _, c := range r.counted {
+			c.seen()
+		}
+	}
+	return r.last
 }
 
 // Rate returns the number of examples per second.
@@ -122,7 +133,7 @@ func (l *trainLoop) prepare(fetch []*Node) (err error) {
 		l.plan, err = l.exe.plan(fetch, true)
 	}
 	if err == nil {
-		l.res.counts = l.plan.counts()
+		l.res.counts, l.res.counted = l.plan.counts(), l.plan.counted()
 		_, trainer := l.exe.graph.bound()
 		l.from, _ = trainer.(interface{ Passed(_, _, _ int) bool })
 	}
@@ -183,13 +194,13 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	if err := l.runStep(ctx, b, next); err != nil {
 		return err
 	}
-	last, err := l.plan.results(l.res.Last[:0])
+	last, err := l.plan.results(l.res.last[:0])
 	if err != nil {
 		return err
 	}
 	loss, weight := float64(l.plan.loss.value[0]), l.exe.weight(l.plan.loss.node, b.rows)
 	l.res.count(&l.losses, loss, weight, b.rows)
-	l.res.Elapsed, l.res.Last = time.Since(l.began), last
+	l.res.Elapsed, l.res.last = time.Since(l.began), last
 	if l.crowd != nil {
 		return l.crowd.step(ctx, l, loss, weight, b.rows)
 	}
@@ -218,6 +229,8 @@ func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
 		return errInUse
 	}
 	defer l.exe.working.Store(false)
+	silence(l.res.counted, true)
+	defer silence(l.res.counted, false)
 	return l.exe.runStep(ctx, l.plan, b, next)
 }
 

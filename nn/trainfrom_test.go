@@ -108,7 +108,7 @@ func TestTrainFromIsTrain(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if res.Steps != 6 || res.Samples != 88 || math.Abs(res.Loss-mean) > 1e-6 || len(res.Last) != 2 || res.Last[0].Shape()[0] != 1 {
+	if res.Steps != 6 || res.Samples != 88 || math.Abs(res.Loss-mean) > 1e-6 || len(res.Last()) != 2 || res.Last()[0].Shape()[0] != 1 {
 		t.Errorf("result is %+v, want a loss of %v", res, mean)
 	}
 	if byLoop.epochs != 1 || byHand.epochs != 0 {
@@ -164,7 +164,7 @@ func TestTrainFromAside(t *testing.T) {
 		var got []float32
 		_, err := NewExecutor(byLoop.g).TrainFrom(t.Context(), recycled(byLoop.batches(5, 9, 2, 30)), TrainOptions{Fetch: []*Node{byLoop.auc},
 			Step: func(_ context.Context, so TrainResult) error {
-				got = append(got, so.Last[0].Float32s()[0])
+				got = append(got, so.Last()[0].Float32s()[0])
 				return nil
 			}})
 		law.Check(t, err)
@@ -201,7 +201,7 @@ func TestTrainFromNothing(t *testing.T) {
 	k := minimise(t, n.loss, 0.1)
 	o := TrainOptions{Fetch: []*Node{n.auc}, Progress: &Progress{Out: &bytes.Buffer{}}}
 	res, err := NewExecutor(n.g).TrainFrom(t.Context(), recycled(nil), o)
-	if !errors.Is(err, ErrNoBatches) || res.Steps != 0 || res.Last != nil || res.Rate() != 0 || k.epochs != 0 {
+	if !errors.Is(err, ErrNoBatches) || res.Steps != 0 || res.Last() != nil || res.Rate() != 0 || k.epochs != 0 {
 		t.Errorf("%+v, %v, %d epochs", res, err, k.epochs)
 	}
 	o.MayBeEmpty = true

@@ -32,7 +32,7 @@ func effect(t *testing.T, change func(j *train.Job)) string {
 		j.Stdout = &out
 		change(&j)
 		res, err := j.Run(ctx, f)
-		seen = fmt.Sprint(out.Len() > 0, strings.Contains(out.String(), "linear: "), len(res.Epoch.Last), res.History, res.Stopped, err)
+		seen = fmt.Sprint(out.Len() > 0, strings.Contains(out.String(), "linear: "), len(res.Epoch.Last()), res.History, res.Stopped, err)
 		rate, err := f.RateFactor(ctx)
 		seen += fmt.Sprint(rate, err)
 		return nil

@@ -31,8 +31,9 @@ func LogSteps(log *slog.Logger, every int) Hooks {
 			}
 			values := []any{"worker", r.Fleet.WorkerIndex(), "epoch", r.Epoch + 1, "step", so.Steps, "examples",
 				so.Samples, "loss", so.Loss}
+			last := so.Last()
 			for i, n := range r.Job.Show {
-				if v := so.Last[i].Float32s(); len(v) == 1 {
+				if v := last[i].Float32s(); len(v) == 1 {
 					values = append(values, n.Label(), v[0])
 				}
 			}

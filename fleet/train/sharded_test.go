@@ -44,7 +44,7 @@ func (c *tally) hook(x *nn.Node) train.Hooks {
 	return train.Hooks{Step: func(_ context.Context, _ *train.Run, so nn.TrainResult) error {
 		c.Lock()
 		defer c.Unlock()
-		for _, v := range so.Last[0].Float32s() {
+		for _, v := range so.Last()[0].Float32s() {
 			c.of[v]++
 		}
 		return nil

@@ -79,7 +79,7 @@ func TestAnotherBatch(t *testing.T) {
 						j.Rule = optimizer.SGD{LR: 1e-9}
 						j.Hooks = []train.Hooks{{Step: func(ctx context.Context, r *train.Run, so nn.TrainResult) error {
 							mu.Lock()
-							seen = append(seen, so.Last[0].Float32s()...)
+							seen = append(seen, so.Last()[0].Float32s()...)
 							mu.Unlock()
 							if so.Steps != stop {
 								return nil

@@ -41,7 +41,7 @@ func (r *role) train(ctx context.Context, at string, c Call) error {
 	if !c.ByHand {
 		o := nn.TrainOptions{Fetch: r.fetches(), MayBeEmpty: true}
 		o.Step = func(_ context.Context, so nn.TrainResult) error {
-			return behind(so.Steps-1+passed(own, so.Passed), so.Last)
+			return behind(so.Steps-1+passed(own, so.Passed), so.Last())
 		}
 		_, err := exe.TrainFrom(ctx, r.feeds(own, 0), o)
 		return err
