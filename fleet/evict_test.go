@@ -222,3 +222,63 @@ func TestWhatMadeRoomIsServedNoMore(t *testing.T) {
 		})
 	}
 }
+
+// TestASmallerBoundMakesRoom: a checkpoint of more rows than fit into the bound of the job that loads it, on fewer servers, is loaded whole; the
+// rows in use stay, and others go until the table is within its bound.
+//
+// Promise: [G2] a checkpoint loads under a smaller bound of a table with an Evict
+func TestASmallerBoundMakesRoom(t *testing.T) {
+	t.Parallel()
+	const hot, rows, room = 8, 4000, 1200
+	for _, servers := range []int{0, 2} {
+		dir, s := t.TempDir(), trial.Patient(strategy.Strategy{Mode: strategy.ModeAsync, HeartbeatInterval: strategy.Duration(100 * time.Millisecond)})
+		if servers == 0 {
+			s = strategy.Sync()
+		}
+		life := func(servers int, from string, bound int64, work func(context.Context, *fleet.Fleet, *trial.Counter, optimizer.Session) error) {
+			synctest.Test(t, func(t *testing.T) {
+				cluster, _ := quiet(servers, 1)
+				trial.NoErrors(t, cluster.Errors(t, func(ctx context.Context, f *fleet.Fleet) error {
+					c := trial.NewCounter(3)
+					if c.Rows.MaxBytes = bound; bound > 0 {
+						c.Rows.Evict.By = optimizer.EvictUnused
+					}
+					law.Check(t, trial.Minimize(f, c, optimizer.SGD{LR: 1}, s))
+					return trial.Begin(ctx, f, from, func() error {
+						return c.InSession(ctx, func(session optimizer.Session) error { return work(ctx, f, c, session) })
+					})
+				}))
+			})
+		}
+		steps := func(ctx context.Context, c *trial.Counter, session optimizer.Session, first, n uint64) error {
+			c.IDs = c.IDs[:0]
+			for id := range n {
+				c.IDs = append(c.IDs, (first+id)<<32)
+			}
+			return c.Steps(ctx, session, 1)
+		}
+		life(servers, "", 0, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter, session optimizer.Session) error {
+			law.Check(t, steps(ctx, c, session, 0, rows))
+			law.Check(t, steps(ctx, c, session, 0, hot))
+			law.Check(t, c.Trainer.EndEpoch(ctx))
+			return f.SavePersistables(ctx, dir)
+		})
+		life(min(servers, 1), dir, room*56, func(ctx context.Context, f *fleet.Fleet, c *trial.Counter, session optimizer.Session) error {
+			for range 5 {
+				law.Check(t, steps(ctx, c, session, 0, hot))
+				time.Sleep(time.Second)
+			}
+			law.Check(t, c.Trainer.EndEpoch(ctx))
+			left, counts := 0, map[float32]int{}
+			for row, err := range f.Rows(ctx, "rows") {
+				law.Check(t, err)
+				left++
+				counts[row.W[0]]++
+			}
+			if left > room || left < room*8/10 || counts[7] != hot || counts[1] != left-hot {
+				t.Errorf("%d servers: %d rows are left where %d fit, by pushes: %v", servers, left, room, counts)
+			}
+			return nil
+		})
+	}
+}

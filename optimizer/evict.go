@@ -8,7 +8,8 @@ import (
 // Evict lets an embedding with a bound, by MaxBytes or max_memory of the strategy, drop its least useful rows, so that
 // new ids find room. When a process has 95 % of the rows that fit, all drop rows between two steps until 85 % are left,
 // without ending a period; a dropped id begins anew. Ids that need a row before are turned away and counted. The zero
-// value drops none.
+// value drops none. A checkpoint of more rows than fit is loaded whole, and then rows are dropped; the process keeps
+// their memory until it ends.
 //
 // When rows are dropped depends on time, so two runs that come to the bound are not bit for bit the same. Modes that
 // keep a copy of each row on every worker, geo and collective, have no MaxBytes.

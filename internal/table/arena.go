@@ -51,6 +51,9 @@ func (a *arena) add() (uint32, *header) {
 	return row, a.at(row)
 }
 
+// hasRoom reports whether another row can be numbered.
+func (a *arena) hasRoom() bool { return a.free != 0 || a.rows < mostRows }
+
 // drop makes a row free.
 func (a *arena) drop(row uint32, h *header) {
 	h.id, h.step = uint64(a.free), isFree

@@ -16,7 +16,8 @@ import (
 // the same rows fit after a load, in other shards and after years of births and drops. At the bound, ids without a row
 // wait as if an entry policy kept them out: training goes on, no trained row is dropped unasked, no gradient meets a
 // row that was dropped meanwhile, and both Result and Stats count the ids that were turned away. [Sparse.Shrink] makes
-// room, and so does a param's Evict. Explicit rows, which must not be lost silently, are refused with ErrFull.
+// room, and so does a param's Evict. Explicit rows, which must not be lost silently, are refused with ErrFull,
+// but for a file's, if the table has an Evict: what goes is its choice among all.
 //
 // The memory of a table is at most a tenth and 16 KiB above its bound: a shard keeps the memory of the most rows that
 // it ever had, and with many rows in each shard the most are close to the mean.
@@ -133,7 +134,7 @@ func (b *bound) nearly() bool { return b != nil && b.rows.Load() >= b.most/5*4 }
 
 // takes counts one more row, if there is room.
 func (s *shard) takes() bool {
-	return (s.arena.free != 0 || s.arena.rows < mostRows) && (s.bound == nil || s.bound.take())
+	return s.arena.hasRoom() && (s.bound == nil || s.bound.take())
 }
 
 func (s *shard) rowBytes() int {

@@ -40,9 +40,10 @@
 //
 // A param's MaxBytes bounds the table's rows, at [RowBytes] each. At the bound, ids without a row are kept out in the
 // same way, and existing rows continue; explicit rows fail with [ErrFull]. A param's Evict drops the least useful rows
-// at 95 % of it, until 85 % are left; [Shrink] makes room too: it drops rows that were not pushed for a number of
-// ticks, or whose score has decayed. The memory of dropped rows is reused. The ids that a full table keeps out, and the
-// waiting ids that it drops, depend on their order, so two runs that reach a bound are not bit for bit the same.
+// at 95 % of it, until 85 % are left, and has room for all rows of a file that is loaded; [Shrink] makes room too: it
+// drops rows that were not pushed for a number of ticks, or whose score has decayed. The memory of dropped rows is
+// reused. The ids that a full table keeps out, and the waiting ids that it drops, depend on their order, so two runs
+// that reach a bound are not bit for bit the same.
 //
 // [Stats] has rows, bytes and the numbers of ids that were kept out; [Sparse.Hot] the rows that are pushed most;
 // [Sparse.Norms] how large rows and gradients are;

@@ -56,6 +56,11 @@ func (f Filler) Clock(time uint32) { f.Table.clock.atLeast(time) }
 func (f Filler) restore(s *shard, it item, r *Row) error {
 	k := &f.Table.kind
 	h := s.givenBy(k, it, s.bare)
+	if h == nil && f.Table.evicts() && s.arena.hasRoom() { // the next eviction drops what is too much
+		s.bound.add(1)
+		s.waiting.forget(it.id)
+		h = s.bare(k, it)
+	}
 	if h == nil {
 		return k.full(r.ID)
 	}
