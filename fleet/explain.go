@@ -41,8 +41,9 @@ type Explanation struct {
 //
 // Before training, unbounded ids are assumed to be 64-bit hashes; smaller ids take fewer bytes. After some steps, the
 // bytes that ids actually took are used. Rows are assumed to be spread evenly over servers. In geo, all workers and all
-// steps between two exchanges are assumed to touch the same ids. In ssp and geo the changes of other workers also
-// arrive; how many depends on the workers' relative speed.
+// steps between two exchanges are assumed to touch the same ids. In async each step is assumed to be pushed by itself:
+// small batches that PushSamples pushes together take less. In ssp and geo the changes of other workers also arrive;
+// how many depends on the workers' relative speed.
 func (f *Fleet) Explain(ids map[string]int) (*Explanation, error) {
 	j, err := f.minimized("Explain")
 	if err != nil {
