@@ -142,8 +142,9 @@ type Optimizer struct {
 // of it is an error.
 //
 // Minimize also sets Go's memory limit to nine tenths of the process's control group, if that has a bound and neither
-// GOMEMLIMIT nor the program has set a limit: tables are large and change little, so the collector would otherwise let
-// as much garbage accumulate as there are tables.
+// GOMEMLIMIT nor the program has set a limit; and, unless GOGC or the program has set another than 100, the percentage
+// by which a heap may grow between two collections: tables are large and cost a collection nothing, so that it lets a
+// sixteenth of them accumulate as garbage, not as much again.
 func (o *Optimizer) Minimize(objective optimizer.Objective) error {
 	if err := rules.CheckObjective(objective); err != nil {
 		return fmt.Errorf("fleet: Minimize: %w", err)

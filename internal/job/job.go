@@ -53,7 +53,8 @@ type Job struct {
 	saving     saving
 }
 
-// New lays the params out and chooses who keeps the weights. It sets Go's memory limit by the control group's.
+// New lays the params out and chooses who keeps the weights. It sets Go's memory limit by the control group's, and
+// when the collector runs.
 func New(c Config) (*Job, error) {
 	if len(c.Params) == 0 {
 		return nil, fmt.Errorf("the objective has no parameters")
@@ -61,6 +62,7 @@ func New(c Config) (*Job, error) {
 	if err := optimizer.CheckRule(c.Rule, c.Params...); err != nil {
 		return nil, err
 	}
+	proc.TuneCollector()
 	if limit := proc.LimitCollector(); limit > 0 {
 		c.Log.Debug("the collector keeps to the control group's memory", "limit", limit)
 	}

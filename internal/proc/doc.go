@@ -3,5 +3,6 @@
 //
 //	memory.go     the limit of this process's group, of either version, as containers and pods have
 //	collector.go  the garbage collector's limit
+//	headroom.go   when it runs, by how much of the heap it has to look at
 //	roles.go      the roles that a fleetrun has started
 package proc
