@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/peer"
@@ -22,7 +23,7 @@ func (c *servers) farewell(failure error) {
 	c.st.Unlock()
 	if failure != nil {
 		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
-		if r, ok := refusalOf(failure); ok {
+		if r, ok := errors.AsType[*wire.Refusal](failure); ok {
 			msg.Status, msg.Why = r.Status, r.Text
 		}
 	}

@@ -31,7 +31,7 @@ type rates struct {
 
 // rateRecord is a factor that a worker has set; without rounds, with all factors of updates from then on.
 type rateRecord struct {
-	counting
+	roster.Counted
 	Round  uint64  `json:"round"`
 	Factor float64 `json:"factor"`
 	// Factors is the tables' whole list, and replaces it in a replay.
@@ -48,7 +48,7 @@ func (c *rates) register(m *state.Memory) {
 			c.store.SetRateFactors(r.Factors)
 		}
 		if r.Seq > 0 {
-			r.count(c.st.Roster, false)
+			c.roster.Recount(r.Counted, false)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func (c *rates) set(round mode.Round, factor float64) {
 // record records a factor; without rounds, with the update from which it counts. The caller holds the lock. The record
 // has all factors, since records of concurrent updates may be in another order than the updates.
 func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
-	r := rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
+	r := rateRecord{Counted: as.Counted(int(f.Worker), f.Life), Round: f.Round, Factor: factor}
 	if !c.rounds {
 		r.Factors = c.store.Factors()
 	}

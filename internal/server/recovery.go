@@ -40,14 +40,13 @@ type recovery struct {
 	steps   uint64
 	shares  int // number of workers of that checkpoint, on server 0, if the job has another number; else 0
 	journal *state.Journal
-	// segments begin anew when follow has loaded another checkpoint.
+	// segments begin anew when [following] has loaded another checkpoint.
 	segments *segments
 	stops    state.Event[wire.Leave] // the life that saves a last time
 	made     state.Event[string]     // a directory for a checkpoint
 	meter    *Meter
 	log      *slog.Logger
 
-	another another
 	// Guarded by the state's lock:
 	wish wish
 	last saves
@@ -250,11 +249,4 @@ func (c *recovery) goOn(dir string, m *checkpoint.Manifest) {
 		c.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers", "dir",
 			dir, "workers then", saved, "workers now", now, "epoch", c.epochs.first(0)+1)
 	}
-}
-
-// resume loads the newest whole checkpoint, if there is one. load fills the tables from one directory, and is kept for
-// follow.
-func (c *recovery) resume(ctx context.Context, load loader) (found bool, err error) {
-	c.another.load = load
-	return c.series.Resume(ctx, func(dir string) error { return c.resumeFrom(ctx, dir, load) })
 }

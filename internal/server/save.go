@@ -23,7 +23,6 @@ type saving struct {
 	st     *state.Job
 	roster *roster.Roster
 	part   *state.Part
-	store  *table.Store // part's
 	frozen *frozen
 	rates  *rates
 	// recovery has the series of directories, and segments the journal, which begins anew at a cut.
@@ -33,7 +32,6 @@ type saving struct {
 	rule     optimizer.Rule
 	// servers is the number of servers, which is in the names of files.
 	servers int
-	inHand  *inHand
 	journal *state.Journal
 	// tracker records which rows have changed since the last of the job's own checkpoints.
 	tracker  *checkpoint.Tracker
@@ -69,7 +67,7 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 // partOf is the report of a part without its file. The caller holds the lock. It is taken at the cut, before pushes go
 // on.
 func (c *saving) partOf(save *cut.Save) written {
-	p := written{Step: c.store.Step(), Positions: c.positions(save),
+	p := written{Step: c.part.Store.Step(), Positions: c.positions(save),
 		RateFactors: c.rates.saved(), Begun: slices.Clone(c.epochs.begun), Led: c.led.leader.Facts()}
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
@@ -92,7 +90,7 @@ func (c *saving) image(save *cut.Save) (checkpoint.Image, error) {
 	if save.Progress != nil {
 		return c.tracker.Image(save.ID, save.Base)
 	}
-	return checkpoint.ImageOf(c.store, save.Params...), nil
+	return checkpoint.ImageOf(c.part.Store, save.Params...), nil
 }
 
 // writeImage writes an image. It refuses to replace a file that another process has written. It needs no lock, and
