@@ -19,8 +19,8 @@ import (
 )
 
 // inOrder are the packages of which each file uses files alone that its doc.go lists before it.
-var inOrder = []string{"internal/gradient", "internal/inference", "internal/mistyped", "internal/proc", "internal/server",
-	"internal/server/state", "internal/ui", "optimizer/lr"}
+var inOrder = []string{"internal/gradient", "internal/inference", "internal/mistyped", "internal/proc", "internal/roster",
+	"internal/server", "internal/server/state", "internal/tokens", "internal/ui", "optimizer/lr"}
 
 // TestFilesUseFilesBefore holds these packages to the order in which they are read.
 func TestFilesUseFilesBefore(t *testing.T) {

@@ -46,13 +46,6 @@ type SavedRequest struct {
 	Positions []progress.Position `json:"positions,omitempty"`
 }
 
-// SavedLife is the number of a process's life.
-type SavedLife struct {
-	Worker  int    `json:"worker"`
-	Process uint64 `json:"process"`
-	Number  uint32 `json:"number"`
-}
-
 // Save returns the state that a process needs to take this one's place.
 func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
