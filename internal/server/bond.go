@@ -115,7 +115,7 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 func (b *bond) away() time.Duration {
 	b.st.Lock()
 	defer b.st.Unlock()
-	if b.roster.Hope.Hurried() {
+	if b.st.Roster.Hope.Hurried() {
 		return min(3*b.pace, b.peers.Away)
 	}
 	return b.peers.Away

@@ -19,7 +19,7 @@ func (c *servers) farewell(failure error) {
 		return
 	}
 	c.st.Lock()
-	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.roster.Left()}
+	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.Roster.Left()}
 	c.st.Unlock()
 	if failure != nil {
 		msg.Status, msg.Why = wire.StatusFailed, failure.Error()

@@ -20,7 +20,6 @@ import (
 // it on with the order that takes the worker out of the rounds: no round that needs the factor closes before that.
 type rates struct {
 	st     *state.Job
-	roster *roster.Roster
 	store  *table.Store
 	rounds bool
 	chosen state.Event[rateRecord]
@@ -48,7 +47,7 @@ func (c *rates) register(m *state.Memory) {
 			c.store.SetRateFactors(r.Factors)
 		}
 		if r.Seq > 0 {
-			c.roster.Recount(r.Counted, false)
+			c.st.Roster.Recount(r.Counted, false)
 		}
 	})
 }
@@ -60,12 +59,12 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
-	if !msg.Leads && !c.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
+	if !msg.Leads && !c.st.Roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that "+
 			"lives sets it, above 0",
 			f.Worker, msg.Factor)
 	}
-	window := c.roster.Window(int(f.Worker))
+	window := c.st.Roster.Window(int(f.Worker))
 	request, seen, err := window.Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err

@@ -24,7 +24,6 @@ import (
 type rounds struct {
 	*recording
 	mode     mode.Server
-	roster   *roster.Roster
 	clipping *clipping
 	noted    []*push // by worker: its gradient for the open round, until an update takes it
 	// closings is the memory of updates.
@@ -36,7 +35,7 @@ type rounds struct {
 // newRounds has no gradient noted. register sets its records.
 func newRounds(st *state.Job, p *state.Part, rates *rates, c *clipping, j *state.Journal) *rounds {
 	workers := st.Roster.Workers()
-	return &rounds{roster: st.Roster, mode: st.Mode, clipping: c, noted: make([]*push, workers),
+	return &rounds{mode: st.Mode, clipping: c, noted: make([]*push, workers),
 		recording: &recording{st: st, part: p, rates: rates, journal: j,
 			counts: make([]mode.Round, workers)},
 		closings: sync.Pool{New: func() any { return new(closing) }}}
@@ -50,7 +49,7 @@ func (c *rounds) push(p *push, r mode.Round) {
 	apply, err := c.mode.Push(p.worker, r)
 	if err != nil {
 		c.noted[p.worker] = nil
-		c.roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
+		c.st.Roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
 	if len(apply) > 0 { // a gradient that is only noted wakes no worker
@@ -67,7 +66,7 @@ func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request)
 	}
 	c.parks.Note(parkRecord{as.Counted(worker, life), uint64(r)})
 	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
-	c.roster.Window(worker).Accept(as)
+	c.st.Roster.Window(worker).Accept(as)
 	c.close(apply)
 	return nil
 }

@@ -161,7 +161,7 @@ func (s *Server) farewell(err error) {
 	defer beat.Stop()
 	s.st.Lock()
 	defer s.st.Unlock()
-	for over := false; s.roster.Alive() && !over; {
+	for over := false; s.st.Roster.Alive() && !over; {
 		changed := s.st.Change()
 		s.st.Unlock()
 		select {
@@ -190,7 +190,7 @@ func (s *Server) unsaved(ctx context.Context) error {
 	whole := saved && at == s.part.Updates.Version() && s.st.Applying == 0
 	kept := whole || s.st.Parting || s.journal.On() && (!s.lockstep() || s.awaited())
 	switch {
-	case !s.roster.Begun() || s.st.Done() || kept:
+	case !s.st.Roster.Begun() || s.st.Done() || kept:
 		return nil
 	case saved:
 		return fmt.Errorf("since %s, from which the job can go on, %w", newest.Dir, ErrUnsaved)
@@ -202,7 +202,7 @@ func (s *Server) unsaved(ctx context.Context) error {
 // too, which would make all go back to the last checkpoint. The caller holds the lock.
 func (s *Server) awaited() bool {
 	now := s.st.Now()
-	return s.st.Failure == nil && s.roster.Heard(now) && !s.roster.Savers.Departing(now)
+	return s.st.Failure == nil && s.st.Roster.Heard(now) && !s.st.Roster.Savers.Departing(now)
 }
 
 // leavesJournal reports whether a server that ends can be started again where it is. The caller holds the lock. Such a
@@ -226,7 +226,7 @@ func (s *Server) endJournal() {
 // go back if this server had weights of theirs.
 func (s *Server) stopped() error {
 	status, lost := wire.StatusFailed, ""
-	if s.roster.Begun() {
+	if s.st.Roster.Begun() {
 		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
 	}
 	if s.st.Parting {
@@ -253,7 +253,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()
 		over, failure, ending := s.st.Done(), s.st.Failure, s.st.Ending
-		deaths, deserted := s.roster.Dead(), s.deaths.hope.Deserted()
+		deaths, deserted := s.st.Roster.Dead(), s.deaths.hope.Deserted()
 		s.st.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:

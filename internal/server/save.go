@@ -21,7 +21,6 @@ import (
 // checkpoint.
 type saving struct {
 	st     *state.Job
-	roster *roster.Roster
 	part   *state.Part
 	frozen *frozen
 	rates  *rates
@@ -56,8 +55,8 @@ type written struct {
 // applied reports whether all steps up to upTo of each worker are in the tables. The caller holds the lock. Workers
 // that are gone are not waited for.
 func (c *saving) applied(upTo func(worker int) uint64) bool {
-	for w := range c.roster.Workers() {
-		if !c.roster.Reached(w, upTo(w)) {
+	for w := range c.st.Roster.Workers() {
+		if !c.st.Roster.Reached(w, upTo(w)) {
 			return false
 		}
 	}
@@ -120,8 +119,8 @@ func (c *saving) positions(save *cut.Save) (all [][]progress.Position) {
 	if len(save.Params) > 0 {
 		return nil
 	}
-	for w := range c.roster.Workers() {
-		all = append(all, slices.Clone(c.roster.Positions(w)))
+	for w := range c.st.Roster.Workers() {
+		all = append(all, slices.Clone(c.st.Roster.Positions(w)))
 	}
 	return all
 }

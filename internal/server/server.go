@@ -29,9 +29,8 @@ type Server struct {
 	// c is never written after New.
 	c Config
 	// st has the lock and the state that it guards; part has the tables, which have locks of their own.
-	st     *state.Job
-	roster *roster.Roster
-	part   *state.Part
+	st   *state.Job
+	part *state.Part
 	// The parts below have a field here since Run, Return or the meter needs them; other parts are known only to the
 	// parts that use them.
 	rounds    *rounds
@@ -93,7 +92,7 @@ func New(c Config) (*Server, error) {
 		g := roster.NewGeneration(id.process, c.Fingerprint.Sum())
 		s.st.SetGeneration(&g)
 	}
-	s.roster, s.journal = s.st.Roster, journal
+	s.journal = journal
 	s.segments = newSegments(c, s.st, id, journal, s.log)
 	s.st.Failed = s.segments.void
 	s.connect(traits, journal)
@@ -139,7 +138,7 @@ type training struct {
 func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
-		rates:   &rates{st: st, roster: st.Roster, store: part.Store, rounds: traits.Rounds, log: s.log},
+		rates:   &rates{st: st, store: part.Store, rounds: traits.Rounds, log: s.log},
 		inHand:  &inHand{st: st, follower: st.Follower},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
 		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.Floats,
@@ -169,20 +168,20 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	epochs := &epochs{st: st, roster: st.Roster, alike: traits.Lockstep, begun: make([]progress.Begun, c.Workers),
+	epochs := &epochs{st: st, alike: traits.Lockstep, begun: make([]progress.Begun, c.Workers),
 		loaded: make([]bool, c.Workers)}
-	s.led = &led{st: st, roster: st.Roster, talks: make([]talk, c.Workers),
+	s.led = &led{st: st, talks: make([]talk, c.Workers),
 		job:      epoch.Job{Members: c.Workers, InStep: traits.Lockstep},
 		patience: max(c.Strategy.WorkerTimeout, c.Strategy.WorkersReturn()).Std(),
 		notice:   c.Strategy.WorkerTimeout.Std(),
 		pause:    c.Strategy.WaitTimeout.Std() / 2}
-	s.recovery = &recovery{st: st, epochs: epochs, led: s.led, roster: st.Roster, savers: st.Roster.Savers, part: part,
+	s.recovery = &recovery{st: st, epochs: epochs, led: s.led, savers: st.Roster.Savers, part: part,
 		life: s.clipping.life, index: c.Index, meter: s.meter,
 		series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
 		places: map[string]string{}, journal: journal, segments: s.segments, log: s.log}
 	s.following = &following{recovery: s.recovery,
 		patience: c.Strategy.WorkerTimeout.Std() * 2 / 3} // workers wait for a server that long
-	s.saving = &saving{st: st, roster: st.Roster, part: part, frozen: frozen,
+	s.saving = &saving{st: st, part: part, frozen: frozen,
 		rates: t.rates, recovery: s.recovery, epochs: epochs, led: s.led, rule: c.Rule, servers: len(c.Endpoints),
 		journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
@@ -196,24 +195,24 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 		recovery: s.recovery, epochs: epochs, led: s.led, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
-	gathering := &gathering{st: st, roster: st.Roster, epochs: epochs, saves: keep.Dir != "",
+	gathering := &gathering{st: st, epochs: epochs, saves: keep.Dir != "",
 		byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "", pace: pace,
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	room := &room{savers: st.Roster.Savers, store: part.Store, index: c.Index, full: make([]bool, len(c.Endpoints))}
-	members := &membership{st: st, room: room, roster: st.Roster, rounds: s.rounds, pieces: t.pieces,
+	members := &membership{st: st, room: room, rounds: s.rounds, pieces: t.pieces,
 		changed: t.changed, delays: t.delays, loading: s.loading, recovery: s.recovery, epochs: epochs,
 		leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
 		differences: differ, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
-	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, following: s.following, room: room,
+	s.servers = &servers{st: st, peers: s.clipping.peers, following: s.following, room: room,
 		members: members, holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: differ, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
-	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers,
+	s.stopping = &stopping{st: st, savers: st.Roster.Savers, servers: s.servers,
 		recovery: s.recovery}
-	s.deaths = &deaths{st: st, roster: st.Roster, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,
+	s.deaths = &deaths{st: st, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,
 		membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds,
 		back: c.Strategy.GoesBack(), pace: pace, log: s.log}
 	s.growth = &growth{journal: journal, servers: s.servers, segments: s.segments}

@@ -30,7 +30,6 @@ import (
 // generation. Then the job can't go on, and each server answers every request so until its farewell ends.
 type servers struct {
 	st        *state.Job
-	roster    *roster.Roster
 	peers     *state.Peers
 	following *following
 	room      *room
@@ -78,7 +77,7 @@ func (c *servers) report(ctx context.Context, to int) error {
 	h := wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
 		c.st.Lock()
-		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.roster.Left()}
+		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.Roster.Left()}
 		msg.Cuts[0], msg.Cuts[1] = c.st.Leader.Report()
 		c.st.Unlock()
 	}
@@ -221,7 +220,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return c.st.Failure
 	case c.st.Failure != nil:
 		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.Failure)
-	case before != 0 && c.roster.Begun():
+	case before != 0 && c.st.Roster.Begun():
 		c.processes[msg.Server] = msg.Process // it gets the answer that the others get
 		c.st.Fail(c.peers.About(msg.Server, "", c.wentBack(msg.Server)))
 		return c.st.Failure
@@ -279,7 +278,7 @@ func (c *servers) replaced(server int) error {
 	case c.index != 0:
 		return wire.Refuse(wire.StatusBack,
 			"another process has the place of %s: start the job again from its last checkpoint", c.name(c.index))
-	case c.roster.Begun():
+	case c.st.Roster.Begun():
 		return c.wentBack(server)
 	}
 	c.processes[server] = 0
