@@ -1,9 +1,6 @@
 package nn
 
-import (
-	"slices"
-	"sync"
-)
+import "sync"
 
 // aside is what a training step does beside its own work, on cores that would wait otherwise: it makes the next batch's
 // ids unique, and measures, while the step waits for rows and passes gradients back. A process with one core does the
@@ -75,18 +72,4 @@ func (a *aside) end() error {
 		}
 	}
 	return a.cores.err()
-}
-
-// setAside takes metrics out of the chains of a training step: those that are only fetched.
-func (p *plan) setAside() {
-	p.chains = slices.DeleteFunc(p.chains, func(s *chain) bool {
-		c := s.cells[0]
-		alone := len(s.cells) == 1 && c.tally != nil && !slices.ContainsFunc(p.cells, func(other *cell) bool {
-			return slices.Contains(other.in, c)
-		})
-		if alone {
-			p.metrics = append(p.metrics, s)
-		}
-		return alone
-	})
 }

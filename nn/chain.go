@@ -364,3 +364,17 @@ func (p *portion) letGo() {
 		c.value, c.ids = nil, nil
 	}
 }
+
+// setAside takes metrics out of the chains of a training step: those that are only fetched.
+func (p *plan) setAside() {
+	p.chains = slices.DeleteFunc(p.chains, func(s *chain) bool {
+		c := s.cells[0]
+		alone := len(s.cells) == 1 && c.tally != nil && !slices.ContainsFunc(p.cells, func(other *cell) bool {
+			return slices.Contains(other.in, c)
+		})
+		if alone {
+			p.metrics = append(p.metrics, s)
+		}
+		return alone
+	})
+}

@@ -118,10 +118,11 @@ package nn
 //
 // Training loops:
 //
-//	trainfrom.go  the loop that reads a batch ahead
-//	threads.go    several loops at once
+//	result.go     what a loop has done so far
 //	progress.go   reports of progress, where they go, and which of several processes writes them
 //	report.go     the lines of one loop
+//	trainfrom.go  the loop that reads a batch ahead, also as one of several
+//	threads.go    several loops at once
 //
 // Lookups:
 //

@@ -1,6 +1,7 @@
 package nn
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -213,4 +214,20 @@ func (s *idSet) rowsOf(c *cell, ids []int64, padding *int64) []int32 {
 		s.taken++
 	}
 	return index
+}
+
+// check returns what is wrong with the feeds of a table of this graph.
+func (c counts) check(g *Graph, o EmbeddingOptions) error {
+	if c.any() && !o.Entry.Counts() {
+		return errors.New("Show and Click need an Entry with ShowClick: nothing else counts them")
+	}
+	for _, n := range c.feeds() {
+		switch _, ok := n.op.(feed); {
+		case n.graph != g:
+			return fmt.Errorf("%s, which counts shows or clicks, belongs to another graph", n.placed())
+		case !ok || varies(n) || n.perExample() != 1:
+			return fmt.Errorf("%s can't count shows or clicks: that is a feed of one number an example", n.placed())
+		}
+	}
+	return nil
 }

@@ -376,3 +376,35 @@ func (e *engine) tally(method string, n *Node) (*Node, tally, error) {
 	}
 	return n, e.cell(n).tally, nil
 }
+
+func (e *engine) forward(p *plan) error {
+	for _, s := range p.chains {
+		for i := range s.limits {
+			if err := s.limits[i].check(s.cells[0].node); err != nil {
+				return err
+			}
+		}
+		e.cores.compute(s)
+		if err := e.cores.err(); err != nil {
+			return err
+		}
+	}
+	return e.aside.measure()
+}
+
+// backward runs from the loss to the parameters. Cells that no gradient reached get a gradient of zero.
+func (e *engine) backward(p *plan) error {
+	for _, c := range p.back {
+		c.written = false
+	}
+	p.loss.grad[0], p.loss.written = 1, true
+	for _, s := range slices.Backward(p.chains) {
+		e.cores.goBack(s)
+	}
+	for _, c := range p.back {
+		if isLeaf(c.node) {
+			c.settle()
+		}
+	}
+	return e.cores.err()
+}

@@ -314,3 +314,17 @@ func (b *feedBatch) check(p *plan, l *limit) error {
 	return fmt.Errorf("nn: feed %q%s, row %d, column %d%s: %s", feed.name, feed.made, row, column, b.where(at, row),
 		wrong)
 }
+
+// cut returns the ids of a slot: of each example only the last length.
+func (b *feedBatch) cut(c *cell, feed, length int) []int64 {
+	offsets, ids := b.offsets[feed], b.ids[feed]
+	if b.kept == nil {
+		b.kept = map[*cell][]int64{}
+	}
+	kept := b.kept[c][:0]
+	for i, from := range offsets[:max(0, len(offsets)-1)] {
+		kept = append(kept, ids[max(from, offsets[i+1]-int64(length)):offsets[i+1]]...)
+	}
+	b.kept[c] = kept
+	return kept
+}

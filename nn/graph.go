@@ -142,6 +142,18 @@ func (g *Graph) sound(n *Node) bool {
 // counts are the feeds with the shows and clicks of a table's rows; either may be nil.
 type counts struct{ show, click *Node }
 
+func (c counts) any() bool { return c.show != nil || c.click != nil }
+
+// feeds returns the feeds of shows and clicks.
+func (c counts) feeds() (all []*Node) {
+	for _, n := range []*Node{c.show, c.click} {
+		if n != nil {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
 // behind returns the nodes and all nodes on which they depend, in order of construction.
 func behind(g *Graph, nodes []*Node) []*Node {
 	var list []*Node
@@ -226,3 +238,6 @@ func ancestors(g *Graph, nodes []*Node) []bool {
 func (g *Graph) used(n *Node) bool {
 	return slices.ContainsFunc(g.nodes, func(user *Node) bool { return slices.Contains(user.in, n) })
 }
+
+// again reports whether a shared layer is being applied once more.
+func (g *Graph) again() bool { return g.sharing != nil && g.sharing.made }

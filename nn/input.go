@@ -59,12 +59,6 @@ func isSlot(n *Node) bool {
 	return ok && f.Type == slots
 }
 
-// isInt reports whether the node's elements are int64, as a feed's or a cast's are.
-func isInt(n *Node) bool {
-	t, ok := n.op.(typed)
-	return ok && t.dtype() == Int64
-}
-
 func isFeed(n *Node) bool {
 	_, ok := n.op.(feed)
 	return ok
@@ -105,14 +99,6 @@ func differ(in []*Node) error { return fmt.Errorf("shapes differ: %v and %v", in
 func isVariable(n *Node) bool {
 	_, ok := n.op.(variable)
 	return ok
-}
-
-// dtype is the type of the node's elements.
-func (n *Node) dtype() DType {
-	if isInt(n) {
-		return Int64
-	}
-	return Float32
 }
 
 // variable is a node whose value is a parameter: a dense array, or the table behind an embedding, which has no value of
@@ -232,4 +218,13 @@ func paramsOf(nodes []*Node) []*optimizer.Param {
 		}
 	}
 	return params
+}
+
+// position returns the row and column of the i-th id of a feed.
+func position(n *Node, offsets []int64, i int) (row, column int) {
+	if varies(n) {
+		row, _ = slices.BinarySearch(offsets, int64(i+1))
+		return row - 1, i - int(offsets[row-1])
+	}
+	return i / n.perExample(), i % n.perExample()
 }

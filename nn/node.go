@@ -189,15 +189,6 @@ func batched(n *Node) bool { return len(n.shape) > 0 && n.shape[0] == batch }
 
 func last(shape []int) int { return shape[len(shape)-1] }
 
-// position returns the row and column of the i-th id of a feed.
-func position(n *Node, offsets []int64, i int) (row, column int) {
-	if varies(n) {
-		row, _ = slices.BinarySearch(offsets, int64(i+1))
-		return row - 1, i - int(offsets[row-1])
-	}
-	return i / n.perExample(), i % n.perExample()
-}
-
 // DType is the element type of a node.
 type DType string
 
@@ -211,3 +202,17 @@ const (
 	slotValues DType = "slot_values"
 	wideIDs    DType = "uint64" // another type for ids in feeds
 )
+
+// isInt reports whether the node's elements are int64, as a feed's or a cast's are.
+func isInt(n *Node) bool {
+	t, ok := n.op.(typed)
+	return ok && t.dtype() == Int64
+}
+
+// dtype is the type of the node's elements.
+func (n *Node) dtype() DType {
+	if isInt(n) {
+		return Int64
+	}
+	return Float32
+}

@@ -254,38 +254,6 @@ func (c *cell) bind(shared bool) {
 	}
 }
 
-func (e *engine) forward(p *plan) error {
-	for _, s := range p.chains {
-		for i := range s.limits {
-			if err := s.limits[i].check(s.cells[0].node); err != nil {
-				return err
-			}
-		}
-		e.cores.compute(s)
-		if err := e.cores.err(); err != nil {
-			return err
-		}
-	}
-	return e.aside.measure()
-}
-
-// backward runs from the loss to the parameters. Cells that no gradient reached get a gradient of zero.
-func (e *engine) backward(p *plan) error {
-	for _, c := range p.back {
-		c.written = false
-	}
-	p.loss.grad[0], p.loss.written = 1, true
-	for _, s := range slices.Backward(p.chains) {
-		e.cores.goBack(s)
-	}
-	for _, c := range p.back {
-		if isLeaf(c.node) {
-			c.settle()
-		}
-	}
-	return e.cores.err()
-}
-
 // limit adds a limit on an input of the cell that was added last.
 func (p *plan) limit(c *cell, l limit) {
 	l.at = c.in[l.input]

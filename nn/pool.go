@@ -3,8 +3,6 @@ package nn
 import (
 	"fmt"
 	"math"
-
-	"github.com/gofleet/gofleet/internal/kernels"
 )
 
 // PoolOptions describe the window of a pooling layer.
@@ -170,99 +168,4 @@ func (w window) slide(x *Node) ([]int, error) {
 		shape[i] = room/w.Stride + 1
 	}
 	return shape, nil
-}
-
-// slide is the movement of a filter along one dimension: the number of its positions, and of the zeros before the
-// dimension.
-type slide struct{ kernel, stride, dilation, before, positions int }
-
-// over returns the slide along a dimension of a size.
-func (s slide) over(size int, same bool) slide {
-	reach := (s.kernel-1)*s.dilation + 1
-	switch {
-	case same:
-		s.positions = (size + s.stride - 1) / s.stride
-		s.before = max(0, (s.positions-1)*s.stride+reach-size) / 2
-		return s
-	case s.kernel == 1:
-		s.before = 0
-	}
-	if room := size + 2*s.before - reach; room >= 0 {
-		s.positions = room/s.stride + 1
-	}
-	return s
-}
-
-// sheet is one element of a filter at all positions that meet the image there: rows of positions, in the patches and
-// in x.
-type sheet struct {
-	rows, cols int // positions; those outside of them are in the padding
-	patch      int // the first of them in the patches, whose rows are as far apart as positions in a row
-	x          int // the first element of x
-	down, step int // elements of x from one row of positions to the next, and from one position to the next
-}
-
-// patch calls f for the sheet of every element of a patch of a group of channels of image r; patches have shape
-// [C·K·K positions].
-func (o conv2d) patch(x *cell, r, group int, f func(s sheet, across int)) {
-	channels, height, width := x.shape[1]/o.groups(), x.shape[2], x.shape[3]
-	rows, cols := o.slides(x.shape)
-	image := (r*o.groups() + group) * channels * height * width
-	for d := range channels * rows.kernel * cols.kernel {
-		dx, dy := d%cols.kernel*cols.dilation-cols.before, d/cols.kernel%rows.kernel*rows.dilation-rows.before
-		left, right := cols.inside(dx, width)
-		top, bottom := rows.inside(dy, height)
-		if left < right && top < bottom {
-			channel := d / (rows.kernel * cols.kernel)
-			f(sheet{bottom - top, right - left, (d*rows.positions+top)*cols.positions + left,
-				image + (channel*height+top*rows.stride+dy)*width + left*cols.stride + dx,
-				rows.stride * width, cols.stride}, cols.positions)
-		}
-	}
-}
-
-// inside returns the first position j with 0 ≤ j·stride + dx < size, and the first one after them.
-func (s slide) inside(dx, size int) (lo, hi int) {
-	if dx < 0 {
-		lo = (s.stride - 1 - dx) / s.stride
-	}
-	if size > dx {
-		hi = min(s.positions, (size-1-dx)/s.stride+1)
-	}
-	return lo, max(lo, hi)
-}
-
-// gather copies the patches of a group of image r of x.
-func (o conv2d) gather(patches []float32, x *cell, r, group int) {
-	if o.Padding > 0 || o.Same {
-		clear(patches)
-	}
-	o.patch(x, r, group, func(s sheet, across int) {
-		if s.step == 1 {
-			kernels.CopyRuns(patches[s.patch:], across, x.value[s.x:], s.down, s.rows, s.cols)
-			return
-		}
-		for i := range s.rows {
-			dst, src := patches[s.patch+i*across:][:s.cols], x.value[s.x+i*s.down:]
-			for j := range dst {
-				dst[j] = src[j*s.step]
-			}
-		}
-	})
-}
-
-// spread adds patches to the gradient of a group of image r of x: the reverse of gather.
-func (o conv2d) spread(patches []float32, x *cell, r, group int) {
-	o.patch(x, r, group, func(s sheet, across int) {
-		for i := range s.rows {
-			src, dst := patches[s.patch+i*across:][:s.cols], x.grad[s.x+i*s.down:]
-			if s.step == 1 {
-				addTo(dst[:len(src)], src)
-				continue
-			}
-			for j, v := range src {
-				dst[j*s.step] += v
-			}
-		}
-	})
 }

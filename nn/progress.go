@@ -58,28 +58,6 @@ const (
 	live
 )
 
-// start begins the report of one loop; it returns nil if p is nil.
-func (p *Progress) start(fetch []*Node) *report {
-	if p == nil {
-		return nil
-	}
-	r := &report{Progress: *p, style: p.style(os.Getenv("FLEET_PROGRESS"))}
-	if r.Out == nil {
-		r.Out = os.Stdout
-	}
-	if r.Every == 0 {
-		r.Every = plainInterval
-	}
-	for i, n := range fetch {
-		if product(n.shape) == 1 {
-			r.shown = append(r.shown, shownFetch{n.Label(), i})
-		}
-	}
-	r.width = lineWidth(r.Out)
-	r.start(time.Now())
-	return r
-}
-
 // style returns the style from the environment, or else one that suits the writer.
 func (p *Progress) style(env string) style {
 	switch env {

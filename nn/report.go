@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"os"
 	"strings"
 	"time"
 
@@ -204,4 +205,26 @@ func spoken(d time.Duration) string {
 		return fmt.Sprintf("%.1fs", d.Seconds())
 	}
 	return d.Round(time.Second).String()
+}
+
+// start begins the report of one loop; it returns nil if p is nil.
+func (p *Progress) start(fetch []*Node) *report {
+	if p == nil {
+		return nil
+	}
+	r := &report{Progress: *p, style: p.style(os.Getenv("FLEET_PROGRESS"))}
+	if r.Out == nil {
+		r.Out = os.Stdout
+	}
+	if r.Every == 0 {
+		r.Every = plainInterval
+	}
+	for i, n := range fetch {
+		if product(n.shape) == 1 {
+			r.shown = append(r.shown, shownFetch{n.Label(), i})
+		}
+	}
+	r.width = lineWidth(r.Out)
+	r.start(time.Now())
+	return r
 }

@@ -78,20 +78,6 @@ func kept(ids *cell, example, length int) (before, n int) {
 	return max(0, all-length), min(all, length)
 }
 
-// cut returns the ids of a slot: of each example only the last length.
-func (b *feedBatch) cut(c *cell, feed, length int) []int64 {
-	offsets, ids := b.offsets[feed], b.ids[feed]
-	if b.kept == nil {
-		b.kept = map[*cell][]int64{}
-	}
-	kept := b.kept[c][:0]
-	for i, from := range offsets[:max(0, len(offsets)-1)] {
-		kept = append(kept, ids[max(from, offsets[i+1]-int64(length)):offsets[i+1]]...)
-	}
-	b.kept[c] = kept
-	return kept
-}
-
 // each calls f for every position with a row: with its place among all positions, and its row in the step.
 func (e embeddingSequence) each(c *cell, f func(at int, row int32)) {
 	next := 0

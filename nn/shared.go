@@ -73,9 +73,6 @@ func (s *sharing) holds(inner *sharing) bool {
 	return inner.made
 }
 
-// again reports whether a shared layer is being applied once more.
-func (g *Graph) again() bool { return g.sharing != nil && g.sharing.made }
-
 // upcoming returns the parameter that a shared layer uses next, nil if it has to be made.
 func (s *sharing) upcoming() *Node {
 	if s == nil || !s.made {

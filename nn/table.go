@@ -2,8 +2,6 @@ package nn
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math"
 
 	"github.com/gofleet/gofleet/internal/kernels"
@@ -210,34 +208,6 @@ func (l *looking) close(ctx context.Context) error {
 		return nil
 	}
 	return l.session.Close(ctx)
-}
-
-func (c counts) any() bool { return c.show != nil || c.click != nil }
-
-// feeds returns the feeds of shows and clicks.
-func (c counts) feeds() (all []*Node) {
-	for _, n := range []*Node{c.show, c.click} {
-		if n != nil {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
-// check returns what is wrong with the feeds of a table of this graph.
-func (c counts) check(g *Graph, o EmbeddingOptions) error {
-	if c.any() && !o.Entry.Counts() {
-		return errors.New("Show and Click need an Entry with ShowClick: nothing else counts them")
-	}
-	for _, n := range c.feeds() {
-		switch _, ok := n.op.(feed); {
-		case n.graph != g:
-			return fmt.Errorf("%s, which counts shows or clicks, belongs to another graph", n.placed())
-		case !ok || varies(n) || n.perExample() != 1:
-			return fmt.Errorf("%s can't count shows or clicks: that is a feed of one number an example", n.placed())
-		}
-	}
-	return nil
 }
 
 // counting returns the feeds of counts for the tables on which the nodes depend.

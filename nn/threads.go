@@ -61,28 +61,6 @@ func TrainThreads(ctx context.Context, g *Graph, threads int,
 	return c.res, trainer.EndEpoch(ctx)
 }
 
-// crowd is the common state of threads that train together.
-type crowd struct {
-	began  time.Time
-	loops  []trainLoop // of the threads
-	counts *sharedCounts
-
-	// steps has an element of each thread in its step. Who pauses all fills it: there is room for as many as threads.
-	// Locks that threads hold while they wait for others are channels, so that time can be virtual in tests.
-	steps seats
-	one   seats // guards the fields below, with room for one
-
-	report *report
-	res    TrainResult
-	losses float64
-}
-
-// seats is a channel that holds an element of each goroutine inside.
-type seats chan struct{}
-
-func (g seats) enter() { g <- struct{}{} }
-func (g seats) leave() { <-g }
-
 // train runs one thread.
 func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
 	batches iter.Seq2[map[string]*tensor.Dense, error], o TrainOptions) error {
@@ -95,44 +73,6 @@ func (c *crowd) train(ctx context.Context, g *Graph, l *trainLoop, thread int,
 	}
 	l.keep()
 	return errors.Join(err, l.exe.Close(ctx))
-}
-
-// step counts a thread's step, and reports it.
-func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, samples int) error {
-	c.one.enter()
-	defer c.one.leave()
-	c.res.count(&c.losses, loss, weight, samples)
-	c.res.Elapsed = l.res.Elapsed
-	now := c.res
-	now.last, now.counted, now.counts, now.crowd = l.res.last, l.res.counted, l.res.counts, c
-	c.report.step(now, loss, weight, samples)
-	return l.notify(ctx, now)
-}
-
-// Still pauses the other threads of [TrainThreads] between two steps until resume is called, so that TrainOptions.Step
-// can measure and save the same weights. Call it only from Step, on the result that Step was given, and not in mode
-// half_async with servers, where threads wait for each other in their steps. In mode async gradients may be on their
-// way to servers then, also with one thread: a barrier or a collective before the measurement waits for them.
-func (r TrainResult) Still() (resume func()) {
-	if r.crowd == nil {
-		return func() {}
-	}
-	steps := r.crowd.steps
-	for range cap(steps) {
-		steps.enter()
-	}
-	return func() {
-		for range cap(steps) {
-			steps.leave()
-		}
-	}
-}
-
-// passed counts the examples that a thread has skipped.
-func (c *crowd) passed(samples int) {
-	c.one.enter()
-	defer c.one.leave()
-	c.res.Passed += samples
 }
 
 // keep copies a thread's last fetches, whose memory its executor reuses.

@@ -42,44 +42,6 @@ func (o TrainOptions) trained(res TrainResult) error {
 	return fmt.Errorf("%w: look at the data, or set TrainOptions.MayBeEmpty where there may be none", ErrNoBatches)
 }
 
-// TrainResult is the result of a training loop.
-type TrainResult struct {
-	// Steps and Samples count batches and examples that were trained on.
-	Steps, Samples int
-	// Passed counts examples that were skipped because the weights already contain them, when the job resumes in the
-	// middle of the epoch. The other numbers, and metrics, cover only the rest.
-	Passed int
-	// Elapsed is the time that the loop took, including waiting for batches.
-	Elapsed time.Duration
-	// Loss is the mean loss of all examples, each as of the step that trained it, weighted if the loss is a
-	// [WeightedMean]. Weight is the sum of the weights then, and otherwise Samples.
-	Loss, Weight float64
-
-	last    []*tensor.Dense
-	counted []*cell         // metrics of last, whose values are those of some step before
-	counts  map[*Node]tally // of metrics that were fetched
-	crowd   *crowd          // of the step's thread, nil if there are no others
-}
-
-// Last returns the fetches of the last step, valid until the executor's next call; nil when there was no step. Metrics
-// over several batches have the values of all steps so far, which are computed when they are asked for.
-func (r TrainResult) Last() []*tensor.Dense {
-	if r.last != nil {
-		for _, c := range r.counted {
-			c.seen()
-		}
-	}
-	return r.last
-}
-
-// Rate returns the number of examples per second.
-func (r TrainResult) Rate() float64 {
-	if r.Elapsed <= 0 {
-		return 0
-	}
-	return float64(r.Samples) / r.Elapsed.Seconds()
-}
-
 // TrainFrom trains on every batch, in order, and ends the epoch. It reads one batch ahead, so that the trainer knows
 // the next step's ids early: a batch must stay unchanged until two more have been yielded. After an error, of the
 // batches or of a step, the result says how many steps were made, and the epoch has not ended. An epoch without batches
@@ -208,17 +170,6 @@ func (l *trainLoop) step(ctx context.Context, b, next *feedBatch) error {
 	return l.notify(ctx, l.res)
 }
 
-// count counts a step, and adds its loss, times the batch's weight, to the losses.
-func (r *TrainResult) count(losses *float64, loss, weight float64, samples int) {
-	r.Steps++
-	r.Samples += samples
-	if weight > 0 {
-		*losses += loss * weight
-		r.Weight += weight
-		r.Loss = *losses / r.Weight
-	}
-}
-
 // runStep makes a step while the threads are not paused.
 func (l *trainLoop) runStep(ctx context.Context, b, next *feedBatch) error {
 	if l.crowd != nil {
@@ -242,31 +193,37 @@ func (l *trainLoop) notify(ctx context.Context, so TrainResult) error {
 	return l.after(ctx, so)
 }
 
-// Histogram is [Executor.Histogram] of an AUC or a BucketError node that was fetched, with the counts of all threads.
-// Without threads the slices are the executor's.
-func (r TrainResult) Histogram(auc *Node) (pos, neg []int64, err error) {
-	return histogramOf(r.tally("Histogram", auc))
+// crowd is the common state of threads that train together.
+type crowd struct {
+	began  time.Time
+	loops  []trainLoop // of the threads
+	counts *sharedCounts
+
+	// steps has an element of each thread in its step. Who pauses all fills it: there is room for as many as threads.
+	// Locks that threads hold while they wait for others are channels, so that time can be virtual in tests.
+	steps seats
+	one   seats // guards the fields below, with room for one
+
+	report *report
+	res    TrainResult
+	losses float64
 }
 
-// Hits is [Executor.Hits] of a node that was fetched, with the counts of all threads.
-func (r TrainResult) Hits(accuracy *Node) (hit, total int64, err error) {
-	return hitsOf(r.tally("Hits", accuracy))
+// step counts a thread's step, and reports it.
+func (c *crowd) step(ctx context.Context, l *trainLoop, loss, weight float64, samples int) error {
+	c.one.enter()
+	defer c.one.leave()
+	c.res.count(&c.losses, loss, weight, samples)
+	c.res.Elapsed = l.res.Elapsed
+	now := c.res
+	now.last, now.counted, now.counts, now.steps = l.res.last, l.res.counted, l.res.counts, c.steps
+	c.report.step(now, loss, weight, samples)
+	return l.notify(ctx, now)
 }
 
-// Errors is [Executor.Errors] of a node that was fetched, with the sums of all threads.
-func (r TrainResult) Errors(node *Node) (abs, sqr float64, n int64, err error) {
-	return errorsOf(r.tally("Errors", node))
-}
-
-// Sums is [Executor.Sums] of a metric that was fetched, with the counts of all threads.
-func (r TrainResult) Sums(metric *Node) ([]float64, error) { return sumsOf(r.tally("Sums", metric)) }
-
-func (r TrainResult) tally(method string, n *Node) (*Node, tally, error) {
-	if t := r.counts[n]; t != nil {
-		return n, t, nil
-	}
-	if n == nil {
-		return n, nil, fmt.Errorf("nn: %s: the node is nil", method)
-	}
-	return n, nil, fmt.Errorf("nn: %s: metric %s was not fetched: name it in TrainOptions.Fetch", method, n.label())
+// passed counts the examples that a thread has skipped.
+func (c *crowd) passed(samples int) {
+	c.one.enter()
+	defer c.one.leave()
+	c.res.Passed += samples
 }

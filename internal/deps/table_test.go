@@ -81,7 +81,7 @@ var house = map[string][]string{
 	"fleet/internal/jobs":          {"dataset", "fleet", "fleet/internal/trial", "fleet/internal/twin", "fleet/train", "internal/epoch", "internal/modelfiles", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 	"fleet/internal/trial":         {"fleet", "fleet/fleettest", "fleet/stats", "internal/checkpoint", "internal/law", "internal/modelfiles", "internal/roster", "internal/safetensors", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "strategy/placement", "transport", "transport/transporttest"},
 
-	"fleet/internal/twin": {"dataset", "fleet", "fleet/internal/trial", "fleet/reader", "fleet/store", "fleet/store/storetest", "internal/checkpoint", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
+	"fleet/internal/twin": {"dataset", "fleet", "fleet/internal/trial", "fleet/store", "fleet/store/storetest", "internal/checkpoint", "internal/wire", "nn", "nn/serve", "optimizer", "optimizer/lr", "rolemaker", "strategy", "transport"},
 
 	"examples/...":                {"examples/...", "dataset", "fleet", "fleet/train", "nn", "nn/onnx", "nn/serve", "optimizer", "optimizer/weights", "strategy"},
 	"examples/internal/jobtest":   {"dataset", "fleet", "fleet/fleettest", "fleet/train", "internal/law", "strategy"},

@@ -2,15 +2,15 @@
 // clock, lock or network. Package mode decides when a stage runs. The trainers run it: package session on workers with
 // servers, update on servers, replica on workers without servers, solo in a single process.
 //
-//	step.go        the gradients of one step, or of several that were merged
 //	rows.go        the gradients of an embedding's rows, with shows and clicks
-//	accumulate.go  merging k steps into one
-//	intake.go      taking over the gradients of a training thread
+//	step.go        the gradients of one step, or of several that were merged
 //	guard.go       values that are not finite
 //	clip.go        clipping on workers
-//	merge.go       merging steps that are sent together
-//	fold.go        folding a round's gradients of variables, and each member's factor
+//	intake.go      taking over the gradients of a training thread
 //	foldrows.go    folding a round's gradients of rows, by id
+//	fold.go        folding a round's gradients of variables, and each member's factor
+//	accumulate.go  merging k steps into one
+//	merge.go       merging steps that are sent together
 //	delay.go       compensating a gradient whose weights have changed meanwhile
 //	squares.go     the norm of a gradient that is spread over servers
 //

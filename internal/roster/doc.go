@@ -3,16 +3,16 @@
 // clock, lock, network or goroutine: the time is an argument. Package server calls it under its lock and executes its
 // decisions.
 //
+//	window.go      the requests of a life that were seen, so that each counts once
 //	member.go      the state of one worker, and of all
-//	roster.go      the workers in the job, their lives, and the requests that count
-//	standing.go    the state of each worker, for counters and messages
+//	hope.go        how long a server waits for missing workers
 //	lives.go       the lives of a worker's processes, on server 0
 //	savers.go      the worker that saves
-//	window.go      the requests of a life that were seen, so that each counts once
+//	roster.go      the workers in the job, their lives, and the requests that count
+//	standing.go    the state of each worker, for counters and messages
 //	generation.go  the proof in frames of one generation
 //	returns.go     the state that a restarted server needs
 //	death.go       server 0's questions to all servers when a worker is silent
-//	hope.go        how long a server waits for missing workers
 //
 // Server 0 numbers a worker's processes: each is a life, and a server accepts requests of the newest life that it has
 // seen.

@@ -74,3 +74,10 @@ func (l *Lives) of(worker int, process uint64, now time.Time) *life {
 	l.given[worker] = append(all, asks)
 	return asks
 }
+
+// SavedLife is the number of a process's life.
+type SavedLife struct {
+	Worker  int    `json:"worker"`
+	Process uint64 `json:"process"`
+	Number  uint32 `json:"number"`
+}

@@ -46,13 +46,6 @@ type SavedRequest struct {
 	Positions []progress.Position `json:"positions,omitempty"`
 }
 
-// SavedLife is the number of a process's life.
-type SavedLife struct {
-	Worker  int    `json:"worker"`
-	Process uint64 `json:"process"`
-	Number  uint32 `json:"number"`
-}
-
 // Save returns the state that a process needs to take this one's place.
 func (r *Roster) Save() (s Saved) {
 	for w := range r.members {
@@ -92,13 +85,22 @@ func (r *Roster) Return(s Saved, now time.Time) {
 	}
 }
 
-// Recount marks a request of a life as counted again. push reports whether it has a place in the order of pushes.
-func (r *Roster) Recount(worker int, life uint32, q SavedRequest, push bool) {
-	m := &r.members[worker]
-	if m.life != life {
+// Counted is a request that counts, of a worker's life.
+type Counted struct {
+	// Life distinguishes requests of two processes of one worker.
+	Worker int    `json:"worker"`
+	Life   uint32 `json:"life"`
+	SavedRequest
+}
+
+// Recount makes a request count in its worker's window again. push reports whether it has a place in the order of
+// pushes.
+func (r *Roster) Recount(q Counted, push bool) {
+	m := &r.members[q.Worker]
+	if m.life != q.Life {
 		return
 	}
-	m.window.put(q)
+	m.window.put(q.SavedRequest)
 	m.window.accepted++
 	if push {
 		m.window.last = max(m.window.last, q.Seq)
@@ -157,3 +159,6 @@ func (w *Window) put(q SavedRequest) {
 
 // Saved is the request in the form of the journal.
 func (r *Request) Saved() SavedRequest { return SavedRequest{r.seq, r.acked, r.Outcome, r.positions} }
+
+// Counted is the request as one of a worker's life.
+func (r *Request) Counted(worker int, life uint32) Counted { return Counted{worker, life, r.Saved()} }

@@ -18,13 +18,6 @@ type File struct {
 	swap   bool // whether this machine must reverse bytes
 }
 
-// Info is a tensor of a file and the place of its data.
-type Info struct {
-	Tensor
-	// Offset and Size are bytes, the offset from the beginning of the file.
-	Offset, Size int64
-}
-
 // Elements is the number of elements.
 func (i Info) Elements() int { return int(i.Size / int64(i.DType.Size())) }
 

@@ -156,3 +156,10 @@ func (h *header) place(data, size int64) error {
 	}
 	return nil
 }
+
+// Info is a tensor of a file and the place of its data.
+type Info struct {
+	Tensor
+	// Offset and Size are bytes, the offset from the beginning of the file.
+	Offset, Size int64
+}

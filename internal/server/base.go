@@ -12,8 +12,10 @@ import (
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/files"
+	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
+	"github.com/gofleet/gofleet/internal/wire"
 )
 
 // base is the head of a segment of a server's journal: where its tables came from, and at a checkpoint the state that
@@ -64,14 +66,16 @@ type segments struct {
 	series  string       // directory of the job's checkpoints; "" if it has none
 	from    source       // source of the tables
 	size    atomic.Int64 // bytes of the part of the last whole checkpoint
-	log     *slog.Logger
+	// lockstep is set in modes in which no worker goes on without the others.
+	lockstep bool
+	log      *slog.Logger
 }
 
 // newSegments makes the segments of a server with empty tables.
 func newSegments(c Config, st *state.Job, id *identity, j *state.Journal, log *slog.Logger) *segments {
 	job := fmt.Sprintf("%016x %d workers, server %d of %d", c.Fingerprint.Sum(), c.Workers, c.Index, len(c.Endpoints))
 	return &segments{st: st, index: c.Index, job: job, identity: id, memory: state.NewMemory(j), journal: j,
-		series: c.Strategy.Recovery.Dir, log: log}
+		series: c.Strategy.Recovery.Dir, lockstep: mode.Of(c.Strategy.Mode).Lockstep, log: log}
 }
 
 // base returns the base of this moment, with tables from that source.
@@ -207,3 +211,24 @@ func (c *segments) newest() (number int, b base, err error) {
 
 // errNoJournal means that there is no journal to come back to.
 var errNoJournal = errors.New("no journal")
+
+// void removes a journal that no process will come back to. If all roles go back, it is removed with that decision: a
+// server that was killed before the others had received that decision would restore a state without a future, and
+// decide the same again. The caller holds the lock.
+func (c *segments) void() {
+	if c.forGood() {
+		c.journal.Void()
+	}
+}
+
+// forGood reports whether no process can go on from where a server has ended: the job was done, all roles go back, or
+// no worker in lockstep comes again. Workers that died in other modes may come again. The caller holds the lock. It is
+// called when the job fails, and again when the server has ended.
+func (c *segments) forGood() bool {
+	failure := c.st.Failure
+	if c.lockstep {
+		return failure != nil || c.st.Done()
+	}
+	refusal, refused := errors.AsType[*wire.Refusal](failure)
+	return refused && refusal.Status == wire.StatusBack || failure == nil && c.st.Done() && len(c.st.Roster.Dead()) == 0
+}

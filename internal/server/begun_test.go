@@ -41,16 +41,16 @@ func TestAServerBeginsFromServer0s(t *testing.T) {
 				s := newServer(t, strategy.Async())
 				dir, loads := t.TempDir(), 0
 				s.recovery.series.Dir, s.recovery.base = dir, c.base
-				s.recovery.another = another{patience: time.Minute, load: func(_ context.Context, from string) (checkpoint.Manifest, error) {
+				s.following.patience, s.following.load = time.Minute, func(_ context.Context, from string) (checkpoint.Manifest, error) {
 					loads++
 					return checkpoint.Whole(from)
-				}}
+				}
 				time.AfterFunc(c.late, func() { commits(t, s, filepath.Join(dir, "ckpt-000007"), "seven") })
 				if c.late == 0 {
 					synctest.Wait()
 				}
 				first := wire.Base{Name: "ckpt-000007", ID: "seven"}
-				if err := s.recovery.follow(t.Context(), first); err != nil || loads != c.loads || s.recovery.base != first {
+				if err := s.following.follow(t.Context(), first); err != nil || loads != c.loads || s.recovery.base != first {
 					t.Errorf("it begins from %+v, loaded %d times, %v", s.recovery.base, loads, err)
 				}
 				if c.loads > 0 && s.recovery.epochs.progress.Epoch != 3 {
@@ -67,13 +67,13 @@ func TestAServerThatEndsFollowsNoMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		s.recovery.series.Dir = t.TempDir()
-		s.recovery.another = another{patience: time.Minute, load: func(context.Context, string) (checkpoint.Manifest, error) {
+		s.following.patience, s.following.load = time.Minute, func(context.Context, string) (checkpoint.Manifest, error) {
 			return checkpoint.Manifest{}, nil
-		}}
+		}
 		why := errors.New("it was asked to end")
 		ctx, end := context.WithCancelCause(t.Context())
 		time.AfterFunc(time.Second, func() { end(why) })
-		if err := s.recovery.follow(ctx, wire.Base{Name: "ckpt-000007", ID: "seven"}); err != why {
+		if err := s.following.follow(ctx, wire.Base{Name: "ckpt-000007", ID: "seven"}); err != why {
 			t.Errorf("it ends with %v", err)
 		}
 	})

@@ -3,11 +3,49 @@ package server
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
+	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/peer"
 	"github.com/gofleet/gofleet/internal/wire"
 )
+
+// watch keeps in touch with server 0, or as server 0 with all others, until ctx ends. On server 0 each other server has
+// a goroutine; watch returns when all have ended.
+func (c *servers) watch(ctx context.Context) {
+	if c.index != 0 {
+		c.beatTo(ctx, 0)
+		return
+	}
+	var all sync.WaitGroup
+	c.peers.Others(func(to int) { all.Go(func() { c.beatTo(ctx, to) }) })
+	all.Wait()
+}
+
+// beatTo asks a server whether it is there until ctx ends, the server has announced its end, or the job can't go on. A
+// failure ends the job, and the loop with its next check.
+func (c *servers) beatTo(ctx context.Context, to int) {
+	b := bond{servers: c, to: to, heard: c.st.Now()}
+	for ctx.Err() == nil {
+		met, over := c.known(to)
+		if over {
+			return
+		}
+		if pause, failure := b.beat(ctx, met); failure != nil {
+			c.fail(c.peers.About(to, "", failure))
+		} else if awake.Rest(ctx, pause) != nil {
+			return
+		}
+	}
+}
+
+// introductionPause is the longest pause between attempts to introduce this server to server 0, since workers wait for
+// it.
+const introductionPause = 100 * time.Millisecond
+
+// endedAfter is how long nothing listens at a server's endpoint until it counts as ended, if it does not come back.
+const endedAfter = 2 * time.Second
 
 // bond is one server's view of another. Only the goroutine of [servers.beatTo] uses it.
 type bond struct {
@@ -28,7 +66,7 @@ func (b *bond) beat(ctx context.Context, met bool) (pause time.Duration, failure
 		return b.pace / 4, nil
 	}
 	err := b.report(ctx, b.to)
-	refusal, refused := refusalOf(err)
+	refusal, refused := errors.AsType[*wire.Refusal](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return 0, nil
@@ -77,7 +115,7 @@ func (b *bond) missed(err error) (pause time.Duration, failure error) {
 func (b *bond) away() time.Duration {
 	b.st.Lock()
 	defer b.st.Unlock()
-	if b.roster.Hope.Hurried() {
+	if b.st.Roster.Hope.Hurried() {
 		return min(3*b.pace, b.peers.Away)
 	}
 	return b.peers.Away
@@ -89,10 +127,4 @@ func (b *bond) endedAfter() time.Duration {
 		return b.peers.Away
 	}
 	return min(endedAfter, b.peers.Timeout/4)
-}
-
-// refusalOf returns the refusal that an error wraps: the answer of another process, not a failure of the network.
-func refusalOf(err error) (*wire.Refusal, bool) {
-	var r *wire.Refusal
-	return r, errors.As(err, &r)
 }

@@ -19,9 +19,8 @@ import (
 // other; rounds go on when the last of the dead is out. Nothing runs between two looks. A worker that has announced its
 // end is taken out in the same way, only sooner.
 type deaths struct {
-	st     *state.Job
-	roster *roster.Roster
-	hope   *roster.Hope
+	st   *state.Job
+	hope *roster.Hope
 	// peers send the orders of a death, from the goroutine of watch alone.
 	peers      *state.Peers
 	leading    *leading
@@ -45,7 +44,7 @@ type deaths struct {
 
 // register makes it survive a kill that a worker was fenced off, and that it was taken out.
 func (c *deaths) register(m *state.Memory) {
-	c.fences = state.AddEvent(m, "fence", func(l wire.Leave) { c.roster.Fence(l.Worker, l.Life, l.Why) })
+	c.fences = state.AddEvent(m, "fence", func(l wire.Leave) { c.st.Roster.Fence(l.Worker, l.Life, l.Why) })
 	c.drops = state.AddEvent(m, "drop", c.takeOut)
 }
 
@@ -78,7 +77,7 @@ func (c *deaths) silent() []*roster.Death {
 	defer c.st.Unlock()
 	now := c.st.Now()
 	c.lines.ended(now, c.membership.over)
-	return c.roster.Silent(now)
+	return c.st.Roster.Silent(now)
 }
 
 // giveUp fails the job if no worker is left to wait for. Every server calls it at each tick. started is when this
@@ -182,7 +181,7 @@ func (c *deaths) dropAll(ctx context.Context, d *roster.Death, order wire.Leave)
 func (c *deaths) dying(d *roster.Death) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	return c.roster.Dying(d.Worker, d.Life)
+	return c.st.Roster.Dying(d.Worker, d.Life)
 }
 
 // fenceOff refuses everything that a dead worker's life may still send, and returns how far it came. Repeating it has
@@ -191,7 +190,7 @@ func (c *deaths) fenceOff(l wire.Leave) wire.Fenced {
 	c.st.Lock()
 	defer c.st.Unlock()
 	c.fences.Note(l)
-	c.roster.Fence(l.Worker, l.Life, l.Why)
+	c.st.Roster.Fence(l.Worker, l.Life, l.Why)
 	return wire.Fenced{Published: c.st.Published, Round: uint64(c.st.Mode.Open()),
 		Pushed: c.rounds.noted[l.Worker] != nil}
 }
@@ -212,8 +211,8 @@ func (c *deaths) takeOut(l wire.Leave) {
 	if l.Rate > 0 {
 		c.rates.set(mode.Round(l.RateRound), l.Rate)
 	}
-	c.roster.Fence(l.Worker, l.Life, l.Why) // the fence may not have arrived
-	if c.roster.Drop(l.Worker, l.Life, l.Returns) {
+	c.st.Roster.Fence(l.Worker, l.Life, l.Why) // the fence may not have arrived
+	if c.st.Roster.Drop(l.Worker, l.Life, l.Returns) {
 		c.membership.depart(l.Worker, l.Forget)
 	}
 }
@@ -238,7 +237,7 @@ func (c *deaths) drop(_ *wire.Frame, l *wire.Leave, r *state.Reply) error {
 
 // check refuses an order about a worker that the job does not have.
 func (c *deaths) check(l *wire.Leave) error {
-	if n := c.roster.Workers(); l.Worker < 0 || l.Worker >= n {
+	if n := c.st.Roster.Workers(); l.Worker < 0 || l.Worker >= n {
 		return wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", l.Worker, n)
 	}
 	return nil

@@ -5,27 +5,43 @@
 //
 // Package state has the common state of all parts: the lock, the state machines under it, the tables, the journal's
 // memory, and requests to other servers. A server is made of parts with fields of their own. In reading order, each
-// uses parts above it:
+// file uses files above it alone:
 //
-//	base.go       the state from which a segment of the journal begins
-//	servers.go    the servers of this run of the job
-//	bond.go       checks that another server is alive
-//	goodbye.go    the last messages to other servers when this one ends
+//	config.go     what a server is told
+//	base.go       the state from which a segment of the journal begins, and when no process comes back to it
+//	meter.go      counters, and gauges of the job
+//	handle.go     a request in, a reply out
 //
 // A push:
 //
 //	push.go       one worker's gradient, checked whole before anything changes
-//	pieces.go     pushes that come in several frames
 //	summing.go    dense gradients that are added up piece by piece, in rounds
+//	pieces.go     pushes that come in several frames
 //	rate.go       the factor on learning rates, and the update from which it counts
 //	norms.go      the sums of squares of a round's gradient, one part from each server
 //	clip.go       how servers add them up, for rules that clip by norm
-//	rounds.go     noted gradients become updates
 //	recording.go  an update as a record of the journal
+//	rounds.go     noted gradients become updates
 //	changed.go    the rows that others have changed since a worker asked (mode geo)
 //	delay.go      the weights that each worker has, for delay compensation
 //	foresight.go  which answers have predicted weights
 //	pushing.go    a push counts once however often it arrives, and is answered when it is in the weights
+//
+// A cut through all servers:
+//
+//	epochs.go     how far the job and its workers are, as their programs report it
+//	led.go        who trains which epoch, and when all evaluate, on server 0
+//	frozen.go     frozen dense params: the saving worker's, for the checkpoint and for workers that join later
+//	load.go       the first weights: a checkpoint's, a model's, or those that worker 0 publishes
+//	recovery.go   automatic checkpoints: the saving worker, the directory, those that stay
+//	following.go  the job's own checkpoint to begin from, the same on all servers
+//	save.go       the server's part of a checkpoint, and on server 0 the manifest
+//	serving.go    which rows are in models for serving
+//	reload.go     loading a checkpoint into the tables while the job runs
+//	inhand.go     what the cut that is held has in hand: an image, lists of rows, other tables
+//	works.go      checkpoints, models for serving and loads in a cut
+//	holding.go    orders of server 0 in a cut
+//	leading.go    cuts that this server leads as server 0
 //
 // An answer:
 //
@@ -33,35 +49,25 @@
 //	scan.go       all rows of a table, page by page
 //	step.go       a push, if there is one, and then the answer
 //
-// A cut through all servers:
-//
-//	frozen.go     frozen dense params: the saving worker's, for the checkpoint and for workers that join later
-//	load.go       the first weights: a checkpoint's, a model's, or those that worker 0 publishes
-//	following.go  the job's own checkpoint to begin from, the same on all servers
-//	recovery.go   automatic checkpoints: the saving worker, the directory, those that stay
-//	epochs.go     how far the job and its workers are, as their programs report it
-//	stopping.go   a last checkpoint before a server that was asked to end does so
-//	save.go       the server's part of a checkpoint, and on server 0 the manifest
-//	holding.go    orders of server 0 in a cut
-//	works.go      checkpoints, models for serving and loads in such a cut
-//	leading.go    cuts that this server leads as server 0
-//	serving.go    which rows are in models for serving
-//	reload.go     loading a checkpoint into the tables while the job runs
-//
-// The workers, and the whole:
+// The workers:
 //
 //	differences.go  the difference that a refused process of another job is shown
-//	members.go    workers join, live and leave
-//	deaths.go     workers die
-//	meter.go      counters, and the state of the job
 //	lines.go      connections, which the system closes when a process dies
 //	gather.go     barriers and reductions, on server 0
-//	led.go        who trains which epoch, and when all evaluate, on server 0
-//	growth.go     a large journal has a checkpoint saved
 //	room.go       tables that are nearly full make room
+//	members.go    workers join, live and leave
+//	deaths.go     workers die
+//
+// The other servers, and the whole:
+//
+//	servers.go    the servers of this run of the job
+//	bond.go       checks that another server is alive
+//	goodbye.go    the last messages to other servers when this one ends
+//	growth.go     a large journal has a checkpoint saved
+//	stopping.go   a last checkpoint before a server that was asked to end does so
 //	returning.go  a server that is started again returns to where its journal ends
-//	handle.go     a request in, a reply out
 //	outside.go    readers that take no part in the job
+//	gauges.go     where the meter's gauges are read
 //	presence.go   answers to probes
 //	server.go     the parts of a server, and how its tables are filled first
 //	run.go        the life of a server

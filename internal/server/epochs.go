@@ -7,7 +7,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/progress"
-	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -16,8 +15,7 @@ import (
 // epochs is the rest: which epoch a worker has begun, and what the program of the furthest knows of the job. A worker
 // that is started again, alone or with all others, begins where the weights are.
 type epochs struct {
-	st     *state.Job
-	roster *roster.Roster
+	st *state.Job
 	// alike makes all workers go on in the same epoch, since they wait for each other's steps.
 	alike bool
 	// progress is the job's: of the furthest epoch that a worker has begun, and at first of the checkpoint from which
@@ -74,10 +72,10 @@ func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 		if w == worker || own != c.epochOf(worker) || own >= epoch || !c.idle(w) || !c.idle(worker) {
 			continue
 		}
-		if c.roster.Savers.Saves(worker) {
+		if c.st.Roster.Savers.Saves(worker) {
 			also = append(also, w)
 		}
-		early = early || c.roster.Savers.Saves(w)
+		early = early || c.st.Roster.Savers.Saves(w)
 	}
 	return also, early
 }
@@ -85,7 +83,7 @@ func (c *epochs) beside(worker, epoch int) (also []int, early bool) {
 // idle reports whether a worker has pushed nothing since the last collective, a barrier in which it took part.
 func (c *epochs) idle(worker int) bool {
 	return c.barrier != nil && c.barrier[worker] != nil &&
-		slices.Equal(*c.barrier[worker], c.roster.Positions(worker))
+		slices.Equal(*c.barrier[worker], c.st.Roster.Positions(worker))
 }
 
 // noteMeeting notes a collective that these workers have made. The caller holds the lock.
@@ -95,14 +93,14 @@ func (c *epochs) noteMeeting(call string, have []bool) {
 	}
 	c.barrier = make([]*[]progress.Position, len(have))
 	for w := range have {
-		if at := slices.Clone(c.roster.Positions(w)); have[w] {
+		if at := slices.Clone(c.st.Roster.Positions(w)); have[w] {
 			c.barrier[w] = &at
 		}
 	}
 }
 
 // epochOf is the epoch that a worker is in, or has begun.
-func (c *epochs) epochOf(worker int) int { return c.begun[worker].First(c.roster.Positions(worker)) }
+func (c *epochs) epochOf(worker int) int { return c.begun[worker].First(c.st.Roster.Positions(worker)) }
 
 // known identifies what a checkpoint records of the epochs that workers have begun. The caller holds the lock.
 func (c *epochs) known() (all []byte) {
@@ -116,11 +114,11 @@ func (c *epochs) known() (all []byte) {
 func (c *epochs) note(r reportRecord) {
 	anew := c.loaded[r.Worker]
 	if anew && r.Epoch < r.Was {
-		c.roster.Forget(r.Worker)
+		c.st.Roster.Forget(r.Worker)
 	}
 	c.begun[r.Worker], c.loaded[r.Worker] = progress.Begun{Epoch: r.Epoch, At: r.At, Early: r.Early}, false
 	for _, w := range r.Also {
-		c.begun[w] = progress.Begun{Epoch: r.Epoch, At: slices.Clone(c.roster.Positions(w))}
+		c.begun[w] = progress.Begun{Epoch: r.Epoch, At: slices.Clone(c.st.Roster.Positions(w))}
 	}
 	if anew || r.Epoch >= c.progress.Epoch {
 		c.progress = r.Progress
@@ -138,7 +136,7 @@ func (c *epochs) first(worker int) int {
 
 // earliest is the first epoch in which a worker that has not stopped has samples left. The caller holds the lock.
 func (c *epochs) earliest() int {
-	first, left := math.MaxInt, c.roster.Left()
+	first, left := math.MaxInt, c.st.Roster.Left()
 	for w := range c.begun {
 		if left == nil || left[w] == 0 {
 			first = min(first, c.epochOf(w))

@@ -20,30 +20,38 @@ import (
 // loader fills the tables from one of the job's own checkpoints.
 type loader func(ctx context.Context, dir string) (checkpoint.Manifest, error)
 
-// another loads another checkpoint than the one this server found. Resume sets load, before Run; patience bounds
-// follow.
-type another struct {
+// following begins from one of the job's own checkpoints: the newest, or another that server 0 has begun from. resume
+// sets load, before Run; patience bounds follow.
+type following struct {
+	*recovery
 	load     loader // nil if the job has no checkpoints of its own
 	patience time.Duration
+}
+
+// resume loads the newest whole checkpoint, if there is one. load fills the tables from one directory, and is kept for
+// follow.
+func (c *following) resume(ctx context.Context, load loader) (found bool, err error) {
+	c.load = load
+	return c.series.Resume(ctx, func(dir string) error { return c.resumeFrom(ctx, dir, load) })
 }
 
 // follow makes this server begin from the checkpoint that server 0 has begun from, if it found another itself. It waits
 // for one that is not visible yet. It is called once, by the goroutine that reports to server 0, before any worker can
 // join. An error ends the job, unless ctx has ended: then it is ctx's cause.
-func (c *recovery) follow(ctx context.Context, first wire.Base) error {
+func (c *following) follow(ctx context.Context, first wire.Base) error {
 	switch {
 	case first == c.base:
 		return nil
-	case first.ID == "" || c.another.load == nil || files.Base(first.Name) != first.Name:
+	case first.ID == "" || c.load == nil || files.Base(first.Name) != first.Name:
 		return wire.Refuse(wire.StatusFailed, "server %d has begun from %v, server 0 from %v: let all servers see the "+
 			"same directory %s, and start all roles again", c.index, c.base, first, c.series.Dir)
 	}
 	dir := files.Join(c.series.Dir, first.Name)
 	c.log.Warn("begins anew, from the checkpoint that server 0 has begun from", "dir", dir, "instead of", c.base,
-		"waits at most", c.another.patience)
+		"waits at most", c.patience)
 	if err := c.loadNamed(ctx, dir, first.ID); err != nil && ctx.Err() == nil {
 		return wire.Refuse(wire.StatusFailed, "server %d can't load %v within %v, from which server 0 has begun: %v: "+
-			"let all servers see the same directory %s, and start all roles again", c.index, first, c.another.patience,
+			"let all servers see the same directory %s, and start all roles again", c.index, first, c.patience,
 			err, c.series.Dir)
 	}
 	return context.Cause(ctx)
@@ -51,13 +59,13 @@ func (c *recovery) follow(ctx context.Context, first wire.Base) error {
 
 // loadNamed loads a checkpoint, repeatedly until it is whole or patience ends, and begins the journal anew from it. why
 // is the last error that is not just the end of the wait.
-func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
-	ctx, cancel := context.WithTimeout(ctx, c.another.patience)
+func (c *following) loadNamed(ctx context.Context, dir, id string) (why error) {
+	ctx, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	return peer.Repeat(ctx, state.Pauses, func() (peer.Verdict, error) {
 		err := source{Dir: dir, ID: id}.whole()
 		if err == nil {
-			err = c.resumeFrom(ctx, dir, c.another.load)
+			err = c.resumeFrom(ctx, dir, c.load)
 		}
 		if why == nil || !errors.Is(err, context.DeadlineExceeded) {
 			why = err
@@ -70,7 +78,7 @@ func (c *recovery) loadNamed(ctx context.Context, dir, id string) (why error) {
 }
 
 // resumeFrom loads a checkpoint from which the job goes on.
-func (c *recovery) resumeFrom(ctx context.Context, dir string, load loader) error {
+func (c *following) resumeFrom(ctx context.Context, dir string, load loader) error {
 	m, err := load(ctx, dir)
 	if err == nil {
 		c.resumed(dir, m)
@@ -80,7 +88,7 @@ func (c *recovery) resumeFrom(ctx context.Context, dir string, load loader) erro
 
 // resumed records the checkpoint that was loaded: progress is sent to workers that join, and base by server 0 to the
 // other servers.
-func (c *recovery) resumed(dir string, m checkpoint.Manifest) {
+func (c *following) resumed(dir string, m checkpoint.Manifest) {
 	c.base = wire.Base{Name: files.Base(dir), ID: m.ID}
 	if m.Progress != nil {
 		c.goOn(dir, &m)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -20,7 +19,6 @@ import (
 // they are kept, and refused after that.
 type gathering struct {
 	st     *state.Job
-	roster *roster.Roster
 	epochs *epochs
 	saves  bool // the job has checkpoints of its own
 	ended  state.Event[gatherRecord]
@@ -93,7 +91,7 @@ func (c *gathering) register(m *state.Memory) {
 	})
 	c.ended = state.AddEvent(m, "gathered", func(r gatherRecord) {
 		if g := c.byNumber[r.N]; g == nil || !g.done { // else a worker has joined it since
-			c.roster.Met(r.Have)
+			c.st.Roster.Met(r.Have)
 		}
 		c.recall(r)
 	})
@@ -198,9 +196,9 @@ func (c *gathering) again(f *wire.Frame, msg *wire.Gather, r *state.Reply) error
 // nothing is the data of a collective without data. The caller holds the lock. The entry of a worker that is gone is
 // nil, as in any other answer.
 func (c *gathering) nothing() [][]byte {
-	data := make([][]byte, c.roster.Workers())
+	data := make([][]byte, c.st.Roster.Workers())
 	for w := range data {
-		if !c.roster.Gone(w) {
+		if !c.st.Roster.Gone(w) {
 			data[w] = []byte{}
 		}
 	}
@@ -211,20 +209,21 @@ func (c *gathering) nothing() [][]byte {
 // holds the lock.
 func (c *gathering) notKept(f *wire.Frame, msg *wire.Gather) error {
 	again := 0
-	for w := range c.roster.Workers() {
+	for w := range c.st.Roster.Workers() {
 		if c.restarted(w) {
 			again++
 		}
 	}
-	return c.apart(again == c.roster.Workers(), wire.Refuse(wire.StatusRefused, "worker %d was started again alone, "+
-		"and its collective %d is %s, which the others have behind them: what they brought is not kept. Have such a "+
-		"worker pass over what is behind (Fleet.FirstEpoch), or start the whole job again from its last checkpoint",
+	return c.apart(again == c.st.Roster.Workers(), wire.Refuse(wire.StatusRefused, "worker %d was started again "+
+		"alone, and its collective %d is %s, which the others have behind them: what they brought is not kept. "+
+		"Have such a worker pass over what is behind (Fleet.FirstEpoch), or start the whole job again from its last "+
+		"checkpoint",
 		f.Worker, msg.N, msg.Call))
 }
 
 // restarted reports whether a worker was started again in this run of the job. The caller holds the lock.
 func (c *gathering) restarted(worker int) bool {
-	life, _ := c.roster.Living(worker)
+	life, _ := c.st.Roster.Living(worker)
 	return life > 1
 }
 
@@ -266,7 +265,7 @@ func (c *gathering) complete(g *gathered) bool {
 				g.loads[w] = c.st.LoadsOf(uint32(w))
 			}
 		}
-		c.roster.Met(g.have)
+		c.st.Roster.Met(g.have)
 		c.epochs.noteMeeting(g.call, g.have)
 		c.ended.Note(g.record())
 		c.release(g.n - 1)
@@ -279,7 +278,7 @@ func (c *gathering) complete(g *gathered) bool {
 // it. The caller holds the lock.
 func (c *gathering) lacks(g *gathered) bool {
 	for w, have := range g.have {
-		if !have && !c.roster.Gone(w) {
+		if !have && !c.st.Roster.Gone(w) {
 			return true
 		}
 	}
@@ -298,7 +297,7 @@ func (c *gathering) absent(g *gathered) (ws []int) {
 
 // absentees names the absent workers, for the text of a wait. The caller holds the lock.
 func (c *gathering) absentees(g *gathered) string {
-	return strings.Join(c.roster.Describe(c.absent(g), c.st.Now()), ", ")
+	return strings.Join(c.st.Roster.Describe(c.absent(g), c.st.Now()), ", ")
 }
 
 // release notes that every worker in the job has the data of collective n, since all have come to the next. Data are
@@ -352,7 +351,7 @@ func (c *gathering) of(n uint64, call string, worker int) *gathered {
 	if len(c.order) == keepGathers {
 		c.drop(c.byNumber[c.order[0]])
 	}
-	workers := c.roster.Workers()
+	workers := c.st.Roster.Workers()
 	made := &gathered{n: n, call: call, first: worker, data: make([][]byte, workers), have: make([]bool, workers),
 		lives: make([]uint32, workers)}
 	c.byNumber[n], c.order = made, append(c.order, n)

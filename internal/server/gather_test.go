@@ -25,7 +25,8 @@ func TestGathersAreForgotten(t *testing.T) {
 		{[]int{4, most / 2, most, most / 2, 4}, []bool{true, true, false, true, true}},
 	} {
 		all := roster.New(roster.Options{Workers: 2})
-		c := &gathering{st: &state.Job{Roster: all}, roster: all, epochs: &epochs{roster: all}, byNumber: map[uint64]*gathered{}}
+		st := &state.Job{Roster: all}
+		c := &gathering{st: st, epochs: &epochs{st: st}, byNumber: map[uint64]*gathered{}}
 		var made []*gathered
 		for n, size := range test.sizes {
 			g := c.of(uint64(n+1), "AllGatherBytes", 0)

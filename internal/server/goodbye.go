@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/gofleet/gofleet/internal/peer"
@@ -18,11 +19,11 @@ func (c *servers) farewell(failure error) {
 		return
 	}
 	c.st.Lock()
-	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.roster.Left()}
+	msg := wire.Report{Server: c.index, Process: c.process, Ends: true, Left: c.st.Roster.Left()}
 	c.st.Unlock()
 	if failure != nil {
 		msg.Status, msg.Why = wire.StatusFailed, failure.Error()
-		if r, ok := refusalOf(failure); ok {
+		if r, ok := errors.AsType[*wire.Refusal](failure); ok {
 			msg.Status, msg.Why = r.Status, r.Text
 		}
 	}

@@ -4,9 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/gofleet/gofleet/internal/cut"
@@ -18,27 +16,12 @@ import (
 // holding executes server 0's orders in a cut, as the state machine of package cut allows. The work that an order
 // begins goes on after its request, and later requests ask for the outcome.
 type holding struct {
-	*inHand
-	st        *state.Job
-	part      *state.Part
-	store     *table.Store // part's
-	saving    *saving
-	reloading *reloading
-	changed   *changed
-	journal   *state.Journal
-	segments  *segments
+	*works
+	changed *changed
 	// ends is the record of a period's end. saving and reloading have the records of their works.
 	ends state.Event[endedRecord]
 	// patience is a twentieth of the worker timeout, below the time of one attempt.
 	patience time.Duration // bound of a request
-	// wrote is the work whose part was written last; that part may still be removed.
-	wrote *work // the work of the last part
-	// newest and newestAt tell Run whether a server that ends has updates which are in no checkpoint.
-	newest   source // the last checkpoint of all params of which it took an image, whole or not
-	newestAt uint64 // the version of the weights in it
-	// under counts the goroutines of works. Run waits for them when all waits have ended.
-	under sync.WaitGroup
-	log   *slog.Logger
 }
 
 // endedRecord is the end of a period, with the name that server 0 has given it.
@@ -59,7 +42,7 @@ func (c *holding) register(m *state.Memory) {
 	c.ends = state.TryEvent(m, "end", func(_ context.Context, r endedRecord) error {
 		c.follower.Recall(r.Named)
 		c.st.Remade.Add(2)
-		return c.store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
+		return c.part.Store.EndPeriodAgain(table.Shrink(r.How), r.Dropped)
 	})
 }
 
@@ -140,7 +123,7 @@ func (c *holding) hold(number uint64) {
 	if !c.follower.Wanted(number) {
 		return
 	}
-	far := cut.Answer{Step: c.store.Step(), Whole: c.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()}
+	far := cut.Answer{Step: c.part.Store.Step(), Whole: c.follower.Plan().Has(cut.Write) && c.saving.tracker.Remade()}
 	for w := range c.st.Roster.Workers() {
 		far.Steps, far.In = append(far.Steps, c.st.Roster.Last(w)), append(far.In, c.st.Roster.In(w))
 	}
@@ -172,11 +155,11 @@ func (c *holding) end(o *cut.Order) {
 	how := o.Task.Shrink.Shrink
 	remade := func() { c.st.Remade.Add(1) }
 	c.part.Updates.Between(remade)
-	done, err := c.store.EndPeriod(table.Shrink(how))
+	done, err := c.part.Store.EndPeriod(table.Shrink(how))
 	c.part.Updates.Between(remade)
 	r := endedRecord{Named: cut.Named{Name: o.Name}, How: how}
 	var freed wire.Freed
-	for e, t := range c.store.Tables {
+	for e, t := range c.part.Store.Tables {
 		if e < len(done) {
 			freed.Rows, freed.Waiting = append(freed.Rows, done[e].Rows), append(freed.Waiting, done[e].Waiting)
 		}

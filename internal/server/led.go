@@ -7,7 +7,6 @@ import (
 
 	"github.com/gofleet/gofleet/internal/epoch"
 	"github.com/gofleet/gofleet/internal/progress"
-	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -16,7 +15,6 @@ import (
 // leader learns from the roster which workers are gone, before it decides anything.
 type led struct {
 	st     *state.Job
-	roster *roster.Roster
 	job    epoch.Job
 	leader *epoch.Leader
 	noted  state.Event[epoch.Record]
@@ -121,7 +119,7 @@ func (c *led) why() string {
 	if c.leader.Waits() {
 		return "for lost workers, which have samples left"
 	}
-	return "for the next order: missing " + strings.Join(c.roster.Describe(c.leader.Absent(), c.st.Now()), ", ")
+	return "for the next order: missing " + strings.Join(c.st.Roster.Describe(c.leader.Absent(), c.st.Now()), ", ")
 }
 
 // told returns the answer to a worker's message, nil if it has to wait. The caller holds the lock.
@@ -157,9 +155,9 @@ func (c *led) told(a *epoch.At) *epoch.Told {
 
 // measured records that a worker measures with the others, and reports whether it was late. The caller holds the lock.
 func (c *led) measured(worker int) bool {
-	here := make([]bool, c.roster.Workers())
+	here := make([]bool, c.st.Roster.Workers())
 	here[worker] = true
-	return c.roster.Met(here)
+	return c.st.Roster.Met(here)
 }
 
 // goOn begins with the facts of a checkpoint. The caller holds the lock.
@@ -176,13 +174,13 @@ func (c *led) depart() {
 	if c.returned && c.grace.IsZero() {
 		c.grace = c.st.Now().Add(c.notice)
 	}
-	left := c.roster.Left()
-	for w := range c.roster.Workers() {
-		switch life, _ := c.roster.Living(w); {
+	left := c.st.Roster.Left()
+	for w := range c.st.Roster.Workers() {
+		switch life, _ := c.st.Roster.Living(w); {
 		case left != nil && left[w] != 0:
 			c.leader.Gone(w, life)
-		case c.roster.Gone(w) && !c.st.Now().Before(c.grace):
-			at, samples := progress.Sum(c.roster.Positions(w))
+		case c.st.Roster.Gone(w) && !c.st.Now().Before(c.grace):
+			at, samples := progress.Sum(c.st.Roster.Positions(w))
 			c.leader.Lost(life, epoch.Left{Worker: w, Epoch: at, Samples: samples})
 		}
 	}

@@ -23,7 +23,6 @@ import (
 type loading struct {
 	st     *state.Job
 	part   *state.Part
-	store  *table.Store // part's
 	frozen *frozen
 	// rule is the job's rule, for which a checkpoint must have the state.
 	rule  optimizer.Rule
@@ -49,7 +48,7 @@ func (c *loading) register(m *state.Memory) {
 // loaded.
 func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selection, told string) (m checkpoint.Manifest,
 	err error) {
-	m, err = checkpoint.Restore(ctx, dir, c.store, c.rule, c.part.Layout.Params, c.part.Owns, what)
+	m, err = checkpoint.Restore(ctx, dir, c.part.Store, c.rule, c.part.Layout.Params, c.part.Owns, what)
 	if err != nil {
 		return m, fmt.Errorf("server %d: %w", c.part.Index, err)
 	}
@@ -63,7 +62,7 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 	defer c.st.Unlock()
 	c.from, c.origin = told, m.Origin+": "+what.String()
 	if copies, are := c.st.Mode.(*mode.Copies); are {
-		copies.Begin(c.store.Step())
+		copies.Begin(c.part.Store.Step())
 	}
 	c.frozen.loaded(m.Absent)
 	if some {
@@ -78,7 +77,7 @@ func (c *loading) fill(ctx context.Context, dir string, what checkpoint.Selectio
 // begin gives the tables the initial rows of their params, except the named params. It uses no network: each server
 // makes the rows that it owns.
 func (c *loading) begin(ctx context.Context, except ...string) error {
-	for e, t := range c.store.Tables {
+	for e, t := range c.part.Store.Tables {
 		if slices.Contains(except, t.Param().Name) {
 			continue
 		}
@@ -94,7 +93,7 @@ func (c *loading) begin(ctx context.Context, except ...string) error {
 // initial values until worker 0 publishes.
 func (c *loading) keep(names []string) {
 	c.loaded = map[*table.Dense]bool{}
-	for _, b := range c.store.Blocks {
+	for _, b := range c.part.Store.Blocks {
 		c.loaded[b.Values] = slices.Contains(names, b.Param.Name)
 	}
 }

@@ -19,8 +19,7 @@ import (
 // servers learn of a new process one after the other, and some may still take requests of the process before; that
 // process is gone, and its requests count as any of a worker that died.
 type membership struct {
-	st     *state.Job
-	roster *roster.Roster
+	st *state.Job
 	// The parts below keep something for a worker's life, or must end what it has begun.
 	rounds    *rounds
 	pieces    *pieces
@@ -57,21 +56,21 @@ type endRecord struct {
 
 // register makes the workers of the job, and which of their requests count, survive a kill.
 func (c *membership) register(m *state.Memory) {
-	state.TryFact(m, "roster", c.roster.Save, c.resume)
-	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.roster.Lives.Recall(l, c.st.Now()) })
+	state.TryFact(m, "roster", c.st.Roster.Save, c.resume)
+	c.lives = state.AddEvent(m, "life", func(l roster.SavedLife) { c.st.Roster.Lives.Recall(l, c.st.Now()) })
 	c.begins = state.TryEvent(m, "begin", func(_ context.Context, l wire.Leave) error {
 		return c.admit(l.Worker, l.Life)
 	})
 	c.leaves = state.AddEvent(m, "left", func(l wire.Leave) { c.gone(l.Worker) })
-	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.roster.End(e.Worker, e.Why, e.Returns) })
+	c.ends = state.AddEvent(m, "ends", func(e endRecord) { c.st.Roster.End(e.Worker, e.Why, e.Returns) })
 }
 
 // resume restores the roster. If workers train copies, all rows are new to them. The caller holds the lock. A worker
 // that was in the job is in it again, and its silence counts from now.
 func (c *membership) resume(then roster.Saved) error {
-	c.roster.Return(then, c.st.Now())
-	for w := range c.roster.Workers() {
-		if _, lives := c.roster.Living(w); lives {
+	c.st.Roster.Return(then, c.st.Now())
+	for w := range c.st.Roster.Workers() {
+		if _, lives := c.st.Roster.Living(w); lives {
 			if err := c.changed.reset(w); err != nil {
 				return err
 			}
@@ -90,7 +89,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 	}
 	c.st.Lock()
 	defer c.st.Unlock()
-	if n := c.roster.Workers(); int64(f.Worker) >= int64(n) {
+	if n := c.st.Roster.Workers(); int64(f.Worker) >= int64(n) {
 		return wire.Refuse(wire.StatusMismatch, "server %d has workers 0 to %d, and this is worker %d: "+
 			"give all processes the same number of workers (PADDLE_TRAINERS_NUM)", c.index, n-1, f.Worker)
 	}
@@ -112,7 +111,7 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 	c.lines.heard(int(f.Worker), life, r)
 	w := wire.Welcome{Life: life, Job: g.Life(f.Worker, life), Round: uint64(c.st.Mode.Open()),
 		Published: c.st.Published, From: c.loading.from, Origin: c.loading.origin, Shares: c.recovery.shares,
-		Steps: c.recovery.steps, Positions: c.roster.Positions(int(f.Worker)),
+		Steps: c.recovery.steps, Positions: c.st.Roster.Positions(int(f.Worker)),
 		Gathers: c.gathering.behind(int(f.Worker)), Loads: c.st.Loads}
 	c.epochs.welcome(int(f.Worker), &w)
 	return r.JSON(w)
@@ -122,9 +121,9 @@ func (c *membership) join(f *wire.Frame, hello *wire.Hello, r *state.Reply) erro
 // missed heartbeats. The earlier life is over, and is no longer waited for. If all roles go back then, the new process
 // tries again until the next run of the job begins. The caller holds the lock.
 func (c *membership) replaced(worker int, refusal error) error {
-	_, alive := c.roster.Living(worker)
+	_, alive := c.st.Roster.Living(worker)
 	switch {
-	case c.roster.Parting(worker) && c.back: // decided when the others have had time to announce their ends too
+	case c.st.Roster.Parting(worker) && c.back: // decided when the others have had time to announce their ends too
 		return wire.Refuse(wire.StatusNotReady, "worker %d has ended, and all roles go back to the last checkpoint",
 			worker)
 	case c.st.Returned: // other lives may have ended while this server was away: no job is left
@@ -149,7 +148,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 	case c.st.Failure != nil: // this run of the job is over, and the new process is of the next
 		return 0, wire.Refuse(wire.StatusNotReady, "server %d is about to end: %v", c.index, c.st.Failure)
 	case f.Op == wire.OpJoin && c.index == 0:
-		life, err := c.roster.Lives.Number(int(f.Worker), process, c.st.Now())
+		life, err := c.st.Roster.Lives.Number(int(f.Worker), process, c.st.Now())
 		if err == nil {
 			c.lives.Note(roster.SavedLife{Worker: int(f.Worker), Process: process, Number: life})
 		}
@@ -168,7 +167,7 @@ func (c *membership) life(f *wire.Frame, g *roster.Generation, process uint64) (
 // instance, would hold pushes until their wait times out, since the new life shows that the worker lives. The caller
 // holds the lock.
 func (c *membership) admit(worker int, life uint32) error {
-	began, err := c.roster.Begin(worker, life, c.st.Now())
+	began, err := c.st.Roster.Begin(worker, life, c.st.Now())
 	if err != nil || !began {
 		return err
 	}
@@ -200,8 +199,8 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 	case c.st.Failure != nil:
 		return c.st.Failure
 	}
-	c.roster.Waits(int(f.Worker), f.Samples > 0)
-	c.roster.Savers.Beats(int(f.Worker), f.Seq == wire.Asked)
+	c.st.Roster.Waits(int(f.Worker), f.Samples > 0)
+	c.st.Roster.Savers.Beats(int(f.Worker), f.Seq == wire.Asked)
 	c.lines.heard(int(f.Worker), f.Life, r)
 	beat := wire.Beat{Save: c.recovery.asks(int(f.Worker)), Evict: c.room.asks(int(f.Worker))}
 	beat.Waits, beat.Computes = c.st.Oldest()
@@ -215,10 +214,10 @@ func (c *membership) heartbeat(f *wire.Frame, r *state.Reply) error {
 // Each heartbeat has the number of its worker's requests that this server has acknowledged; a server that came back may
 // have lost the last of them with its machine. The caller holds the lock.
 func (c *membership) lacks(f *wire.Frame) bool {
-	if !c.st.Returned || int64(f.Worker) >= int64(c.roster.Workers()) {
+	if !c.st.Returned || int64(f.Worker) >= int64(c.st.Roster.Workers()) {
 		return false
 	}
-	if !c.roster.Lacks(&f.Header, c.st.Published && c.loading.counts(f.Worker)) {
+	if !c.st.Roster.Lacks(&f.Header, c.st.Published && c.loading.counts(f.Worker)) {
 		c.st.Broadcast() // a cut may wait for that
 		return false
 	}
@@ -232,7 +231,7 @@ func (c *membership) lacks(f *wire.Frame) bool {
 func (c *membership) leave(f *wire.Frame) error {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.roster.HasLeft(&f.Header) {
+	if c.st.Roster.HasLeft(&f.Header) {
 		delete(c.unsaid, int(f.Worker))
 		c.st.Broadcast()
 		return nil
@@ -248,13 +247,13 @@ func (c *membership) leave(f *wire.Frame) error {
 		return wire.Refuse(wire.StatusRefused, "worker %d says that it has stopped, in a frame that has more than that",
 			f.Worker)
 	}
-	if err := c.st.Await(func() bool { return !c.roster.Deciding() }, c.st.Holder); err != nil {
+	if err := c.st.Await(func() bool { return !c.st.Roster.Deciding() }, c.st.Holder); err != nil {
 		return err
 	}
-	if c.roster.HasLeft(&f.Header) {
+	if c.st.Roster.HasLeft(&f.Header) {
 		return nil
 	}
-	if err := c.roster.Stays(&f.Header); err != nil {
+	if err := c.st.Roster.Stays(&f.Header); err != nil {
 		return err
 	}
 	c.stopped(int(f.Worker), f.Life)
@@ -271,7 +270,7 @@ func (c *membership) stopped(worker int, life uint32) {
 
 // gone is stopped without the record, for the replay of that record too. The caller holds the lock.
 func (c *membership) gone(worker int) {
-	c.roster.Leave(worker)
+	c.st.Roster.Leave(worker)
 	c.depart(worker, false)
 }
 
@@ -279,11 +278,11 @@ func (c *membership) gone(worker int) {
 // the servers has said nothing here, and must not be declared dead. It has sent nothing since its first goodbye. The
 // caller holds the lock.
 func (c *membership) left(all []uint32) {
-	if c.roster.Deciding() {
+	if c.st.Roster.Deciding() {
 		return // the report is repeated
 	}
-	for w := range min(len(all), c.roster.Workers()) {
-		if life, lives := c.roster.Living(w); lives && life == all[w] {
+	for w := range min(len(all), c.st.Roster.Workers()) {
+		if life, lives := c.st.Roster.Living(w); lives && life == all[w] {
 			c.unsaid[w] = true
 			c.stopped(w, life)
 		}
@@ -320,7 +319,7 @@ func (c *membership) early(f *wire.Frame) error {
 func (c *membership) over(worker int, msg wire.Ending) {
 	c.log.Warn("worker ends before its work is done", "worker", worker, "why", msg.Why)
 	c.ends.Note(endRecord{worker, msg.Why, msg.Returns})
-	c.roster.End(worker, msg.Why, msg.Returns)
+	c.st.Roster.End(worker, msg.Why, msg.Returns)
 	if msg.Back != "" {
 		c.st.Fail(wire.Refuse(wire.StatusBack, "worker %d was told: %.300s", worker, msg.Back))
 	}

@@ -1,11 +1,7 @@
 package server
 
 import (
-	"time"
-
 	"github.com/gofleet/gofleet/internal/count"
-	"github.com/gofleet/gofleet/internal/roster"
-	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
@@ -46,79 +42,3 @@ func newMeter() *Meter { return &Meter{times: wire.Times()} }
 
 // Took is how long requests took, in seconds, by op. It may be called while requests are served.
 func (m *Meter) Took() map[string]count.Distribution { return wire.Took(m.times) }
-
-// Meter returns the server's meter, which counts from New on.
-func (s *Server) Meter() *Meter { return s.meter }
-
-// measure sets the gauges of the meter, which read the parts under the lock. A reader of a gauge waits for the lock
-// like any request; no push reads one.
-func (s *Server) measure() {
-	st, m := s.st, s.meter
-	gauge := func(read func() float64) count.Gauge {
-		return func() float64 {
-			st.Lock()
-			defer st.Unlock()
-			return read()
-		}
-	}
-	workers := func(is roster.Standing) count.Gauge {
-		return gauge(func() float64 { return float64(st.Roster.Count(is)) })
-	}
-	m.absent, m.here, m.left, m.dead = workers(roster.Absent), workers(roster.Here), workers(roster.Left),
-		workers(roster.Dead)
-	m.phase = gauge(func() float64 { return float64(st.Mode.Open().Phase()) })
-	m.round = gauge(func() float64 { return float64(st.Mode.Open().Index()) })
-	m.holding = gauge(func() float64 {
-		if st.Follower.Number() != 0 {
-			return 1
-		}
-		return 0
-	})
-	m.waits = gauge(func() float64 { return float64(len(st.Waits)) })
-	m.waited = gauge(func() float64 {
-		if len(st.Waits) == 0 {
-			return 0
-		}
-		return time.Since(st.Waits[0].Since).Seconds()
-	})
-	m.age = gauge(func() float64 {
-		if s.recovery.last.whole.IsZero() {
-			return 0
-		}
-		return time.Since(s.recovery.last.whole).Seconds()
-	})
-	m.took = gauge(func() float64 { return s.recovery.last.took.Seconds() })
-	m.returned = gauge(func() (lives float64) {
-		for _, w := range st.Roster.Members() {
-			lives += float64(max(0, w.Life-1)) // all but the first replaced another life
-		}
-		return lives
-	})
-	m.life = gauge(func() float64 { return float64(st.Lives.Own()) })
-	if journal := s.segments.journal; journal.Asked {
-		m.journal = gauge(func() float64 {
-			if !journal.On() {
-				return 0
-			}
-			return float64(journal.Size())
-		})
-	}
-}
-
-// Members returns the state of all workers.
-func (s *Server) Members() []roster.Member {
-	s.st.Lock()
-	defer s.st.Unlock()
-	return s.st.Roster.Members()
-}
-
-// Waits are the requests that have waited for over a second, in the order in which they were noticed. Each has its
-// reason, the workers that it waits for, and its beginning.
-func (s *Server) Waits() (all []state.Wait) {
-	s.st.Lock()
-	defer s.st.Unlock()
-	for _, w := range s.st.Waits {
-		all = append(all, w.Wait)
-	}
-	return all
-}

@@ -37,9 +37,9 @@ func TestWhatNoServerFollows(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := newServer(t, strategy.Async())
 				s.recovery.series.Dir = t.TempDir()
-				s.recovery.another = another{patience: time.Minute, load: c.load}
+				s.following.patience, s.following.load = time.Minute, c.load
 				began := time.Now()
-				if err := s.recovery.follow(t.Context(), c.first); !errors.Is(err, wire.ErrFailed) || time.Since(began) > 0 {
+				if err := s.following.follow(t.Context(), c.first); !errors.Is(err, wire.ErrFailed) || time.Since(began) > 0 {
 					t.Errorf("it follows for %v: %v", time.Since(began), err)
 				}
 			})

@@ -606,31 +606,31 @@ func TestServersFollowServer0(t *testing.T) {
 		s := newServer(t, strategy.Async())
 		first := wire.Base{Name: "ckpt-000007", ID: "seven"}
 		for _, name := range []string{"../ckpt-000007", "a/b"} {
-			err := s.recovery.follow(t.Context(), wire.Base{Name: name, ID: "seven"})
+			err := s.following.follow(t.Context(), wire.Base{Name: name, ID: "seven"})
 			if !errors.Is(err, wire.ErrFailed) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
 		loaded := ""
 		s.recovery.series.Dir = t.TempDir()
-		s.recovery.another = another{patience: time.Minute, load: func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
+		s.following.patience, s.following.load = time.Minute, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
 			loaded = dir
 			return checkpoint.Manifest{ID: "seven"}, nil
-		}}
+		}
 		for _, name := range []string{"../ckpt-000007", "a/b"} {
-			if err := s.recovery.follow(t.Context(), wire.Base{Name: name, ID: "seven"}); err == nil || loaded != "" {
+			if err := s.following.follow(t.Context(), wire.Base{Name: name, ID: "seven"}); err == nil || loaded != "" {
 				t.Errorf("%s: %v, and %q was loaded", name, err, loaded)
 			}
 		}
 		began := time.Now()
-		err := s.recovery.follow(t.Context(), first)
+		err := s.following.follow(t.Context(), first)
 		if took := time.Since(began); err == nil || took < time.Minute || !strings.Contains(err.Error(), "manifest.json") && !strings.Contains(err.Error(), "ckpt-000007") {
 			t.Errorf("a checkpoint that is not there: %v after %v", err, took)
 		}
 		for epoch, m := range map[int]checkpoint.Manifest{
 			4: {ID: "eight", Progress: &checkpoint.Progress{Epoch: 4}}, 1: {ID: "nine"}} { // a model has none
 			s.recovery.epochs.progress.Epoch = 1
-			err := s.recovery.resumeFrom(t.Context(), "a/ckpt-000008", func(context.Context, string) (checkpoint.Manifest, error) { return m, nil })
+			err := s.following.resumeFrom(t.Context(), "a/ckpt-000008", func(context.Context, string) (checkpoint.Manifest, error) { return m, nil })
 			if err != nil || s.recovery.epochs.progress.Epoch != epoch || s.recovery.base != (wire.Base{Name: "ckpt-000008", ID: m.ID}) {
 				t.Errorf("it goes on from %+v at epoch %d, %v", s.recovery.base, s.recovery.epochs.progress.Epoch, err)
 			}

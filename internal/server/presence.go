@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"sync/atomic"
-	"time"
 )
 
 // presence is the stage of a server's life, for probes. It has no lock: a probe is answered even if the server's lock
@@ -26,46 +25,5 @@ func (p *presence) begin(asked context.Context) (stop func()) {
 	return func() {
 		release()
 		p.stands.Store(ends)
-	}
-}
-
-// Presence reports whether this server has its tables and listens, and what it waits for if it is not ready; waits is
-// "" if it is ready. It takes the lock only if the job is over and workers may come.
-func (s *Server) Presence() (began bool, waits string) {
-	switch s.presence.stands.Load() {
-	case absent:
-		return false, "the server does not listen yet"
-	case ends:
-		return true, "the server is about to end"
-	}
-	if s.presence.idle.Load() {
-		s.st.Lock()
-		defer s.st.Unlock()
-		if !s.st.Roster.Begun() {
-			return true, "the job is over"
-		}
-	}
-	return true, ""
-}
-
-// stuckAfter is the least time without progress after which the server counts as stuck.
-const stuckAfter = 30 * time.Second
-
-// moves takes the lock at each heartbeat until ctx ends, to show that it is free. If the lock is held for longer, the
-// pulses report that this process is stuck.
-func (s *Server) moves(ctx context.Context) {
-	pulse := s.c.Pulses.Begin("nobody gets the server's lock", max(stuckAfter, 2*s.c.Strategy.WorkerTimeout.Std()))
-	defer pulse.End()
-	tick := time.NewTicker(s.c.Strategy.HeartbeatInterval.Std())
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		s.st.Lock()
-		pulse.Beat()
-		s.st.Unlock()
 	}
 }

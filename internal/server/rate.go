@@ -20,7 +20,6 @@ import (
 // it on with the order that takes the worker out of the rounds: no round that needs the factor closes before that.
 type rates struct {
 	st     *state.Job
-	roster *roster.Roster
 	store  *table.Store
 	rounds bool
 	chosen state.Event[rateRecord]
@@ -31,7 +30,7 @@ type rates struct {
 
 // rateRecord is a factor that a worker has set; without rounds, with all factors of updates from then on.
 type rateRecord struct {
-	counting
+	roster.Counted
 	Round  uint64  `json:"round"`
 	Factor float64 `json:"factor"`
 	// Factors is the tables' whole list, and replaces it in a replay.
@@ -48,7 +47,7 @@ func (c *rates) register(m *state.Memory) {
 			c.store.SetRateFactors(r.Factors)
 		}
 		if r.Seq > 0 {
-			r.count(c.st.Roster, false)
+			c.st.Roster.Recount(r.Counted, false)
 		}
 	})
 }
@@ -60,12 +59,12 @@ func (c *rates) handle(f *wire.Frame, msg *wire.Rate, r *state.Reply) error {
 	if f.Seq == 0 {
 		return r.JSON(wire.Rate{Factor: c.factor()})
 	}
-	if !msg.Leads && !c.roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
+	if !msg.Leads && !c.st.Roster.Leads(int(f.Worker)) || !(msg.Factor > 0) || math.IsInf(msg.Factor, 1) {
 		return wire.Refuse(wire.StatusRefused, "worker %d sets a factor of %v on learning rates: the lowest that "+
 			"lives sets it, above 0",
 			f.Worker, msg.Factor)
 	}
-	window := c.roster.Window(int(f.Worker))
+	window := c.st.Roster.Window(int(f.Worker))
 	request, seen, err := window.Enter(f.Seq, f.Acked)
 	if err != nil || seen {
 		return err
@@ -98,7 +97,7 @@ func (c *rates) set(round mode.Round, factor float64) {
 // record records a factor; without rounds, with the update from which it counts. The caller holds the lock. The record
 // has all factors, since records of concurrent updates may be in another order than the updates.
 func (c *rates) record(f *wire.Frame, factor float64, as *roster.Request) {
-	r := rateRecord{counting: counting{int(f.Worker), f.Life, as.Saved()}, Round: f.Round, Factor: factor}
+	r := rateRecord{Counted: as.Counted(int(f.Worker), f.Life), Round: f.Round, Factor: factor}
 	if !c.rounds {
 		r.Factors = c.store.Factors()
 	}

@@ -11,25 +11,21 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// An update is one record, though it has several effects: rules get a gradient, pushes count in their workers' windows,
-// and the mode goes on.
-
-// counting identifies a worker's request that counts.
-type counting struct {
-	// Life distinguishes requests of two processes of one worker.
-	Worker int    `json:"worker"`
-	Life   uint32 `json:"life"`
-	roster.SavedRequest
-}
-
-// count makes the request count in its worker's window again. The caller holds the lock.
-func (q *counting) count(r *roster.Roster, push bool) {
-	r.Recount(q.Worker, q.Life, q.SavedRequest, push)
+// recording records updates and parks, and replays them. An update is one record, though it has several effects: rules
+// get a gradient, pushes count in their workers' windows, and the mode goes on.
+type recording struct {
+	st      *state.Job
+	part    *state.Part
+	rates   *rates
+	journal *state.Journal
+	parks   state.Event[parkRecord]
+	updates state.Record
+	counts  []mode.Round // by worker, in modes with rounds: the round after its last counted gradient
 }
 
 // parkRecord records that a worker has no more batches in the phase of a round.
 type parkRecord struct {
-	counting
+	roster.Counted
 	Round uint64 `json:"round"`
 }
 
@@ -45,13 +41,13 @@ type updateRecord struct {
 
 // pushed is a push of an update.
 type pushed struct {
-	counting
+	roster.Counted
 	Round uint64 `json:"round"`
 }
 
 // register makes the workers' progress in rounds, and their pushes in the tables, survive a kill. A base has the mode's
 // state even if it is zero: a base without it is refused.
-func (c *rounds) register(m *state.Memory) {
+func (c *recording) register(m *state.Memory) {
 	state.TryFact(m, "mode", func() *mode.State { // a pointer, so that a zero state is written too
 		now := c.st.Mode.State()
 		return &now
@@ -65,7 +61,7 @@ func (c *rounds) register(m *state.Memory) {
 	state.AddList(m, "counts", c.counts)
 	c.parks = state.TryEvent(m, "park", func(_ context.Context, p parkRecord) error {
 		_, err := c.st.Mode.Park(p.Worker, mode.Round(p.Round))
-		p.count(c.st.Roster, false)
+		c.st.Roster.Recount(p.Counted, false)
 		return err
 	})
 	c.updates = state.AddRecord(m, state.KindUpdate, c.play)
@@ -73,8 +69,8 @@ func (c *rounds) register(m *state.Memory) {
 
 // record records an update, and waits until the record survives what the journal is to survive. It is called within the
 // update, without the lock, when the tables have changed and before the pushes count. An error fails the job.
-func (c *rounds) record(u *closing, a update.Applied) error {
-	if err := c.updates.Append(func(b *wire.Builder) { fillUpdate(b, u, a) }); err != nil {
+func (c *recording) record(round mode.Round, pushes []*push, a update.Applied) error {
+	if err := c.updates.Append(func(b *wire.Builder) { fillUpdate(b, round, pushes, a) }); err != nil {
 		return c.journal.Lost(err)
 	}
 	return c.journal.Durable()
@@ -82,13 +78,13 @@ func (c *rounds) record(u *closing, a update.Applied) error {
 
 // fillUpdate writes an update into a frame: one section for the dense gradient, and for each embedding with rows one
 // section, followed by its clicks.
-func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
-	r := updateRecord{Step: a.Step, Round: uint64(u.round)}
-	for _, p := range u.pushes {
-		q := p.request.Saved()
+func fillUpdate(b *wire.Builder, round mode.Round, pushes []*push, a update.Applied) {
+	r := updateRecord{Step: a.Step, Round: uint64(round)}
+	for _, p := range pushes {
+		q := p.request.Counted(p.worker, p.life)
 		q.Outcome = wire.Outcome{Applied: uint32(max(p.count()-a.Dropped, 0)),
 			Dropped: uint64(min(p.count(), a.Dropped))}
-		r.Pushes = append(r.Pushes, pushed{counting{p.worker, p.life, q}, uint64(p.round)})
+		r.Pushes = append(r.Pushes, pushed{q, uint64(p.round)})
 	}
 	if a.Dropped > 0 {
 		for _, rows := range a.Rows {
@@ -107,7 +103,7 @@ func fillUpdate(b *wire.Builder, u *closing, a update.Applied) {
 
 // play replays an update, with the effects of take and apply: no gradient is folded and no norm computed again. The
 // caller holds the lock.
-func (c *rounds) play(f *wire.Frame) error {
+func (c *recording) play(f *wire.Frame) error {
 	var r updateRecord
 	if err := f.JSON(&r); err != nil {
 		return err
@@ -117,15 +113,15 @@ func (c *rounds) play(f *wire.Frame) error {
 		return err
 	}
 	c.rates.apply(mode.Round(r.Round))
-	c.store.AdvanceTo(r.Step)
+	c.part.Store.AdvanceTo(r.Step)
 	if err := c.part.Updates.Play(a); err != nil {
 		return err
 	}
-	c.store.Finish(r.Step)
+	c.part.Store.Finish(r.Step)
 	on := c.part.Updates.Changed()
 	for _, q := range r.Pushes {
 		q.Outcome.On = on
-		q.count(c.st.Roster, true)
+		c.st.Roster.Recount(q.Counted, true)
 		c.st.Mode.Played([]int{q.Worker}, mode.Round(q.Round))
 		c.counts[q.Worker] = mode.Round(r.Round) + 1
 	}

@@ -22,7 +22,6 @@ import (
 // when it stops, is the lowest itself. So the worker that leaves last has made sure that a checkpoint has everything.
 type recovery struct {
 	st     *state.Job
-	roster *roster.Roster
 	savers *roster.Savers
 	// part has the version of the weights, which shows whether a checkpoint has all of them.
 	part *state.Part
@@ -40,14 +39,13 @@ type recovery struct {
 	steps   uint64
 	shares  int // number of workers of that checkpoint, on server 0, if the job has another number; else 0
 	journal *state.Journal
-	// segments begin anew when follow has loaded another checkpoint.
+	// segments begin anew when [following] has loaded another checkpoint.
 	segments *segments
 	stops    state.Event[wire.Leave] // the life that saves a last time
 	made     state.Event[string]     // a directory for a checkpoint
 	meter    *Meter
 	log      *slog.Logger
 
-	another another
 	// Guarded by the state's lock:
 	wish wish
 	last saves
@@ -105,9 +103,9 @@ func (c *recovery) saver(f *wire.Frame, msg *wire.Saver, r *state.Reply) error {
 	if msg.Yours && msg.Last && c.savers.Leave(int(f.Worker), f.Life) {
 		c.stops.Note(wire.Leave{Worker: int(f.Worker), Life: f.Life})
 	}
-	msg.Late = !msg.Yours && c.roster.Late(int(f.Worker))
-	msg.Yours = msg.Yours && !(msg.Ends && c.roster.Ended(int(f.Worker)))
-	if c.savers.Asked(int(f.Worker), msg.Ends); msg.Ends && c.roster.Late(int(f.Worker)) {
+	msg.Late = !msg.Yours && c.st.Roster.Late(int(f.Worker))
+	msg.Yours = msg.Yours && !(msg.Ends && c.st.Roster.Ended(int(f.Worker)))
+	if c.savers.Asked(int(f.Worker), msg.Ends); msg.Ends && c.st.Roster.Late(int(f.Worker)) {
 		c.endsLate(msg, int(f.Worker))
 	}
 	return r.JSON(msg)
@@ -178,7 +176,7 @@ func (c *recovery) begins(id string, version uint64) {
 // died. The caller holds the lock, and compares the number with an earlier one.
 func (c *recovery) answer(wanted bool) (whole int) {
 	if wanted && c.want() && !c.journal.ComesBack() {
-		c.roster.Hope.Hurry()
+		c.st.Roster.Hope.Hurry()
 	}
 	if !wanted && c.st.Leads() { // the asking server waits for what is being saved
 		return 0
@@ -227,11 +225,11 @@ func (c *recovery) satisfied() {
 func (c *recovery) counts(positions [][]progress.Position) {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if now := c.roster.Workers(); len(positions) != now {
+	if now := c.st.Roster.Workers(); len(positions) != now {
 		c.steps = progress.MostSteps(positions)
 		positions = make([][]progress.Position, now)
 	}
-	c.roster.Resume(positions)
+	c.st.Roster.Resume(positions)
 }
 
 // goOn makes workers go on from the positions of a checkpoint. dir names the checkpoint in the log.
@@ -245,16 +243,9 @@ func (c *recovery) goOn(dir string, m *checkpoint.Manifest) {
 	}
 	c.st.Leader.Did(m.Deeds)
 	c.led.goOn(m.Led)
-	if saved, now := len(m.Positions), c.roster.Workers(); saved > 0 && saved != now {
+	if saved, now := len(m.Positions), c.st.Roster.Workers(); saved > 0 && saved != now {
 		c.shares = saved
 		c.log.Warn("the current epoch begins anew: the checkpoint is of another number of workers", "dir",
 			dir, "workers then", saved, "workers now", now, "epoch", c.epochs.first(0)+1)
 	}
-}
-
-// resume loads the newest whole checkpoint, if there is one. load fills the tables from one directory, and is kept for
-// follow.
-func (c *recovery) resume(ctx context.Context, load loader) (found bool, err error) {
-	c.another.load = load
-	return c.series.Resume(ctx, func(dir string) error { return c.resumeFrom(ctx, dir, load) })
 }

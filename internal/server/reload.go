@@ -22,7 +22,6 @@ import (
 type reloading struct {
 	st      *state.Job
 	part    *state.Part
-	store   *table.Store // part's
 	rule    optimizer.Rule
 	rounds  *rounds
 	frozen  *frozen
@@ -37,11 +36,11 @@ type reloading struct {
 type beside struct {
 	err error
 	// from is the record of the load.
-	from  loadRecord
-	store *table.Store
+	from loadRecord
 	// found is the content of the directory's manifest; store has tables like the server's, without the params that
 	// were not asked for.
 	found checkpoint.Manifest
+	store *table.Store
 }
 
 // loadRecord is a load: the directory, the named params, and what Origin found there then.
@@ -66,7 +65,7 @@ func (c *reloading) register(m *state.Memory) {
 func (c *reloading) readFrom(ctx context.Context, dir string, params []string) beside {
 	n := beside{from: loadRecord{Dir: dir, Params: params}}
 	wanted := func(p *optimizer.Param) bool { return len(params) == 0 || slices.Contains(params, p.Name) }
-	if n.store, n.err = c.store.Like(wanted); n.err != nil {
+	if n.store, n.err = c.part.Store.Like(wanted); n.err != nil {
 		return n
 	}
 	owns := func(t int, id uint64) bool { return c.part.Owns(c.embedding(n.store.Tables[t].Param()), id) }
@@ -79,7 +78,7 @@ func (c *reloading) readFrom(ctx context.Context, dir string, params []string) b
 // embedding is the place of a param among the layout's embeddings. The param belongs to a table of this server, so that
 // it is never -1.
 func (c *reloading) embedding(p *optimizer.Param) int {
-	return slices.IndexFunc(c.store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
+	return slices.IndexFunc(c.part.Store.Tables, func(t *table.Sparse) bool { return t.Param() == p })
 }
 
 // put replaces the tables by those that were read. The caller holds the lock, and no update is under way. Answers on
@@ -88,9 +87,9 @@ func (c *reloading) put(n *beside) {
 	absent := func(p *optimizer.Param) bool { return slices.Contains(n.found.Absent, p.Name) }
 	whole := n.found.Rule != "" && len(n.from.Params) == 0 // all params of a checkpoint
 	c.part.Updates.Between(func() {
-		c.store.Become(n.store, absent)
+		c.part.Store.Become(n.store, absent)
 		if whole {
-			c.store.SetStep(n.store.Step())
+			c.part.Store.SetStep(n.store.Step())
 		}
 		c.st.Remade.Add(2)
 	})
@@ -98,7 +97,7 @@ func (c *reloading) put(n *beside) {
 		c.st.Leader.Loaded()
 	}
 	if whole {
-		c.store.SetRateFactors(n.store.Factors())
+		c.part.Store.SetRateFactors(n.store.Factors())
 		if c.st.Leader != nil && n.found.Progress != nil { // one of a job's own checkpoints
 			c.st.Leader.Did(n.found.Deeds)
 		}

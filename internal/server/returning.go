@@ -26,14 +26,14 @@ import (
 
 // returning restores a server from its journal.
 type returning struct {
-	config   Config
-	st       *state.Job
-	part     *state.Part
-	loading  *loading
-	recovery *recovery
-	epochs   *epochs
-	segments *segments
-	log      *slog.Logger
+	config    Config
+	st        *state.Job
+	part      *state.Part
+	loading   *loading
+	following *following
+	epochs    *epochs
+	segments  *segments
+	log       *slog.Logger
 }
 
 // comeBack opens the journal of this server, if the strategy asks for one, and restores the state in it; returned is
@@ -169,15 +169,15 @@ func (c *returning) fill(ctx context.Context, b base) error {
 		if err := f.whole(); err != nil {
 			return err
 		}
-		c.recovery.series.GoOn(f.Dir)
+		c.following.series.GoOn(f.Dir)
 	}
 	m, err := c.loading.fill(ctx, f.Dir, f.What, f.Told)
 	switch {
 	case err != nil:
 	case f.ID == "":
-		c.recovery.counts(m.Counted)
+		c.following.counts(m.Counted)
 	default:
-		c.recovery.resumed(f.Dir, m)
+		c.following.resumed(f.Dir, m)
 	}
 	return err
 }

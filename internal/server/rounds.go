@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 
@@ -10,7 +11,6 @@ import (
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
-	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
 )
@@ -22,19 +22,10 @@ import (
 // each with the next step of the tables; they are applied without the lock, since that takes long, and several may be
 // under way. Only then the pushes count in their workers' windows, and their handlers answer.
 type rounds struct {
-	st       *state.Job
+	*recording
 	mode     mode.Server
-	roster   *roster.Roster
-	part     *state.Part
-	store    *table.Store // part's
-	rates    *rates
 	clipping *clipping
-	journal  *state.Journal
-	// parks and updates are the records from which a replay makes them again.
-	parks   state.Event[parkRecord]
-	updates state.Record
-	noted   []*push      // by worker: its gradient for the open round, until an update takes it
-	counts  []mode.Round // by worker, in modes with rounds: the round after its last counted gradient
+	noted    []*push // by worker: its gradient for the open round, until an update takes it
 	// closings is the memory of updates.
 	closings sync.Pool
 	// waiting are the updates that wait for other servers. Run waits for them after the listener is closed.
@@ -43,8 +34,10 @@ type rounds struct {
 
 // newRounds has no gradient noted. register sets its records.
 func newRounds(st *state.Job, p *state.Part, rates *rates, c *clipping, j *state.Journal) *rounds {
-	return &rounds{st: st, roster: st.Roster, mode: st.Mode, part: p, store: p.Store, rates: rates, clipping: c,
-		journal: j, noted: make([]*push, st.Roster.Workers()), counts: make([]mode.Round, st.Roster.Workers()),
+	workers := st.Roster.Workers()
+	return &rounds{mode: st.Mode, clipping: c, noted: make([]*push, workers),
+		recording: &recording{st: st, part: p, rates: rates, journal: j,
+			counts: make([]mode.Round, workers)},
 		closings: sync.Pool{New: func() any { return new(closing) }}}
 }
 
@@ -56,7 +49,7 @@ func (c *rounds) push(p *push, r mode.Round) {
 	apply, err := c.mode.Push(p.worker, r)
 	if err != nil {
 		c.noted[p.worker] = nil
-		c.roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
+		c.st.Roster.Window(p.worker).Withdraw(p.request, wire.Refuse(wire.StatusStale, "%v", err))
 		return
 	}
 	if len(apply) > 0 { // a gradient that is only noted wakes no worker
@@ -71,9 +64,9 @@ func (c *rounds) park(worker int, life uint32, r mode.Round, as *roster.Request)
 	if err != nil {
 		return wire.Refuse(wire.StatusStale, "%v", err)
 	}
-	c.parks.Note(parkRecord{counting{worker, life, as.Saved()}, uint64(r)})
+	c.parks.Note(parkRecord{as.Counted(worker, life), uint64(r)})
 	as.Apply(0, 0, 0) // before others are woken: a cut may wait for it
-	c.roster.Window(worker).Accept(as)
+	c.st.Roster.Window(worker).Accept(as)
 	c.close(apply)
 	return nil
 }
@@ -137,7 +130,7 @@ func (c *rounds) take(workers []int) *closing {
 	round := c.mode.Open() - 1
 	c.rates.apply(round)
 	u := c.closings.Get().(*closing)
-	u.what.Step, u.round = c.store.Advance(), round
+	u.what.Step, u.round = c.part.Store.Advance(), round
 	u.workers = append(u.workers[:0], workers...) // the mode reuses its slice
 	u.what.Pushes, u.pushes = u.what.Pushes[:0], u.pushes[:0]
 	for _, w := range workers {
@@ -152,7 +145,7 @@ func (c *rounds) take(workers []int) *closing {
 		u.what.Label = labelled(u.workers)
 	}
 	if c.journal.On() {
-		u.what.Record = func(a update.Applied) error { return c.record(u, a) }
+		u.what.Record = func(a update.Applied) error { return c.record(u.round, u.pushes, a) }
 	}
 	c.st.Applying++
 	return u
@@ -197,7 +190,7 @@ func (c *rounds) apply(u *closing) {
 	}
 	if err != nil {
 		failed := wire.Refuse(wire.StatusFailed, "server %d: update %d: %v", c.part.Index, u.what.Step, err)
-		if refusal, back := refusalOf(err); back && refusal.Status == wire.StatusBack {
+		if refusal, back := errors.AsType[*wire.Refusal](err); back && refusal.Status == wire.StatusBack {
 			failed = refusal
 		}
 		st.Fail(state.StillAbout(err, failed))

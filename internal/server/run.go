@@ -161,7 +161,7 @@ func (s *Server) farewell(err error) {
 	defer beat.Stop()
 	s.st.Lock()
 	defer s.st.Unlock()
-	for over := false; s.roster.Alive() && !over; {
+	for over := false; s.st.Roster.Alive() && !over; {
 		changed := s.st.Change()
 		s.st.Unlock()
 		select {
@@ -190,7 +190,7 @@ func (s *Server) unsaved(ctx context.Context) error {
 	whole := saved && at == s.part.Updates.Version() && s.st.Applying == 0
 	kept := whole || s.st.Parting || s.journal.On() && (!s.lockstep() || s.awaited())
 	switch {
-	case !s.roster.Begun() || s.st.Done() || kept:
+	case !s.st.Roster.Begun() || s.st.Done() || kept:
 		return nil
 	case saved:
 		return fmt.Errorf("since %s, from which the job can go on, %w", newest.Dir, ErrUnsaved)
@@ -202,7 +202,7 @@ func (s *Server) unsaved(ctx context.Context) error {
 // too, which would make all go back to the last checkpoint. The caller holds the lock.
 func (s *Server) awaited() bool {
 	now := s.st.Now()
-	return s.st.Failure == nil && s.roster.Heard(now) && !s.roster.Savers.Departing(now)
+	return s.st.Failure == nil && s.st.Roster.Heard(now) && !s.st.Roster.Savers.Departing(now)
 }
 
 // leavesJournal reports whether a server that ends can be started again where it is. The caller holds the lock. Such a
@@ -217,37 +217,16 @@ func (s *Server) endJournal() {
 		return
 	}
 	s.st.Lock()
-	s.voidJournal()
+	s.segments.void()
 	s.st.Unlock()
 	s.journal.Close()
-}
-
-// voidJournal removes a journal that no process will come back to. If all roles go back, it is removed with that
-// decision: a server that was killed before the others had received that decision would restore a state without a
-// future, and decide the same again. The caller holds the lock.
-func (s *Server) voidJournal() {
-	if s.forGood() {
-		s.journal.Void()
-	}
-}
-
-// forGood reports whether no process can go on from where a server has ended: the job was done, all roles go back, or
-// no worker in lockstep comes again. Workers that died in other modes may come again. The caller holds the lock. It is
-// called when the job fails, and again when the server has ended.
-func (s *Server) forGood() bool {
-	failure := s.st.Failure
-	if s.lockstep() {
-		return failure != nil || s.st.Done()
-	}
-	refusal, refused := refusalOf(failure)
-	return refused && refusal.Status == wire.StatusBack || failure == nil && s.st.Done() && len(s.roster.Dead()) == 0
 }
 
 // stopped is the failure of a job in which a server is stopped. The caller holds the lock. Its status makes the others
 // go back if this server had weights of theirs.
 func (s *Server) stopped() error {
 	status, lost := wire.StatusFailed, ""
-	if s.roster.Begun() {
+	if s.st.Roster.Begun() {
 		status, lost = wire.StatusBack, ", and its weights are lost: start the job again from its last checkpoint"
 	}
 	if s.st.Parting {
@@ -274,7 +253,7 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 	for {
 		s.st.Lock()
 		over, failure, ending := s.st.Done(), s.st.Failure, s.st.Ending
-		deaths, deserted := s.roster.Dead(), s.deaths.hope.Deserted()
+		deaths, deserted := s.st.Roster.Dead(), s.deaths.hope.Deserted()
 		s.st.Unlock()
 		switch {
 		case failure != nil && len(deaths) > 0:
@@ -301,5 +280,46 @@ func (s *Server) awaitEnd(ctx context.Context, served <-chan error) error {
 		case err := <-served:
 			return fmt.Errorf("server %d stopped listening: %w", s.c.Index, cmp.Or(err, transport.ErrReturned))
 		}
+	}
+}
+
+// Presence reports whether this server has its tables and listens, and what it waits for if it is not ready; waits is
+// "" if it is ready. It takes the lock only if the job is over and workers may come.
+func (s *Server) Presence() (began bool, waits string) {
+	switch s.presence.stands.Load() {
+	case absent:
+		return false, "the server does not listen yet"
+	case ends:
+		return true, "the server is about to end"
+	}
+	if s.presence.idle.Load() {
+		s.st.Lock()
+		defer s.st.Unlock()
+		if !s.st.Roster.Begun() {
+			return true, "the job is over"
+		}
+	}
+	return true, ""
+}
+
+// stuckAfter is the least time without progress after which the server counts as stuck.
+const stuckAfter = 30 * time.Second
+
+// moves takes the lock at each heartbeat until ctx ends, to show that it is free. If the lock is held for longer, the
+// pulses report that this process is stuck.
+func (s *Server) moves(ctx context.Context) {
+	pulse := s.c.Pulses.Begin("nobody gets the server's lock", max(stuckAfter, 2*s.c.Strategy.WorkerTimeout.Std()))
+	defer pulse.End()
+	tick := time.NewTicker(s.c.Strategy.HeartbeatInterval.Std())
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.st.Lock()
+		pulse.Beat()
+		s.st.Unlock()
 	}
 }

@@ -21,9 +21,7 @@ import (
 // checkpoint.
 type saving struct {
 	st     *state.Job
-	roster *roster.Roster
 	part   *state.Part
-	store  *table.Store // part's
 	frozen *frozen
 	rates  *rates
 	// recovery has the series of directories, and segments the journal, which begins anew at a cut.
@@ -33,7 +31,6 @@ type saving struct {
 	rule     optimizer.Rule
 	// servers is the number of servers, which is in the names of files.
 	servers int
-	inHand  *inHand
 	journal *state.Journal
 	// tracker records which rows have changed since the last of the job's own checkpoints.
 	tracker  *checkpoint.Tracker
@@ -58,8 +55,8 @@ type written struct {
 // applied reports whether all steps up to upTo of each worker are in the tables. The caller holds the lock. Workers
 // that are gone are not waited for.
 func (c *saving) applied(upTo func(worker int) uint64) bool {
-	for w := range c.roster.Workers() {
-		if !c.roster.Reached(w, upTo(w)) {
+	for w := range c.st.Roster.Workers() {
+		if !c.st.Roster.Reached(w, upTo(w)) {
 			return false
 		}
 	}
@@ -69,7 +66,7 @@ func (c *saving) applied(upTo func(worker int) uint64) bool {
 // partOf is the report of a part without its file. The caller holds the lock. It is taken at the cut, before pushes go
 // on.
 func (c *saving) partOf(save *cut.Save) written {
-	p := written{Step: c.store.Step(), Positions: c.positions(save),
+	p := written{Step: c.part.Store.Step(), Positions: c.positions(save),
 		RateFactors: c.rates.saved(), Begun: slices.Clone(c.epochs.begun), Led: c.led.leader.Facts()}
 	if copies, are := c.st.Mode.(*mode.Copies); are {
 		p.Updates = int64(copies.Open())
@@ -92,7 +89,7 @@ func (c *saving) image(save *cut.Save) (checkpoint.Image, error) {
 	if save.Progress != nil {
 		return c.tracker.Image(save.ID, save.Base)
 	}
-	return checkpoint.ImageOf(c.store, save.Params...), nil
+	return checkpoint.ImageOf(c.part.Store, save.Params...), nil
 }
 
 // writeImage writes an image. It refuses to replace a file that another process has written. It needs no lock, and
@@ -122,8 +119,8 @@ func (c *saving) positions(save *cut.Save) (all [][]progress.Position) {
 	if len(save.Params) > 0 {
 		return nil
 	}
-	for w := range c.roster.Workers() {
-		all = append(all, slices.Clone(c.roster.Positions(w)))
+	for w := range c.st.Roster.Workers() {
+		all = append(all, slices.Clone(c.st.Roster.Positions(w)))
 	}
 	return all
 }

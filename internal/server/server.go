@@ -7,65 +7,30 @@ import (
 	"encoding/binary"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
 	"github.com/gofleet/gofleet/internal/epoch"
-	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/mode"
 	"github.com/gofleet/gofleet/internal/proc"
 	"github.com/gofleet/gofleet/internal/progress"
 	"github.com/gofleet/gofleet/internal/roster"
-	"github.com/gofleet/gofleet/internal/rules"
 	"github.com/gofleet/gofleet/internal/server/state"
 	"github.com/gofleet/gofleet/internal/table"
 	"github.com/gofleet/gofleet/internal/update"
 	"github.com/gofleet/gofleet/internal/wire"
-	"github.com/gofleet/gofleet/optimizer"
-	"github.com/gofleet/gofleet/strategy"
 	"github.com/gofleet/gofleet/transport"
 )
-
-// Config configures a server. All fields are required but Process, Before, Stays, ReadRows and Pulses.
-type Config struct {
-	// Index is this server's place among the endpoints.
-	Index int
-	// Workers is the number of workers in the job, whether they have joined or not.
-	Workers int
-	// Process distinguishes this process from others that take the server's place, and on server 0 makes the keys of
-	// the job; 0 means a random number.
-	Process uint64
-	// Endpoints are those of all servers; Endpoints[Index] is this one's.
-	Endpoints []string
-	// Layout assigns params and rows to servers. All processes compute the same one.
-	Layout *layout.Layout
-	Rule   optimizer.Rule
-	// Strategy has its defaults filled in.
-	Strategy    strategy.Strategy
-	Fingerprint layout.Fingerprint
-	Transport   transport.Transport
-	Logger      *slog.Logger
-	// Stays reports that a server which ends is started again whatever its status, so that it waits after the end of a
-	// job.
-	Stays bool
-	// ReadRows is the number of rows a second that readers outside the job may read here; 0 means DefaultReadRows.
-	ReadRows int
-	// Pulses report whether the server still makes progress.
-	Pulses *awake.Pulses
-}
 
 // Server is one parameter server: its parts, each with the fields that it needs.
 type Server struct {
 	// c is never written after New.
 	c Config
 	// st has the lock and the state that it guards; part has the tables, which have locks of their own.
-	st     *state.Job
-	roster *roster.Roster
-	part   *state.Part
+	st   *state.Job
+	part *state.Part
 	// The parts below have a field here since Run, Return or the meter needs them; other parts are known only to the
 	// parts that use them.
 	rounds    *rounds
@@ -76,6 +41,7 @@ type Server struct {
 	led       *led
 	loading   *loading
 	recovery  *recovery
+	following *following
 	deaths    *deaths
 	servers   *servers
 	stopping  *stopping
@@ -126,23 +92,12 @@ func New(c Config) (*Server, error) {
 		g := roster.NewGeneration(id.process, c.Fingerprint.Sum())
 		s.st.SetGeneration(&g)
 	}
-	s.roster, s.journal = s.st.Roster, journal
+	s.journal = journal
 	s.segments = newSegments(c, s.st, id, journal, s.log)
-	s.st.Failed = s.voidJournal
+	s.st.Failed = s.segments.void
 	s.connect(traits, journal)
-	s.measure()
+	s.meter.measure(s.st, s.recovery, journal)
 	return s, nil
-}
-
-// onHost is how many servers have this one's host, and so, for all it knows, its control group.
-func (c *Config) onHost() (n int64) {
-	hostOf := func(endpoint string) string { return endpoint[:max(0, strings.LastIndexByte(endpoint, ':'))] }
-	for _, e := range c.Endpoints {
-		if hostOf(e) == hostOf(c.Endpoints[c.Index]) {
-			n++
-		}
-	}
-	return n
 }
 
 // saysBounds logs the bounds of embeddings by max_memory.
@@ -183,7 +138,7 @@ type training struct {
 func (s *Server) connectTraining(traits mode.Traits, journal *state.Journal) training {
 	c, st, part := s.c, s.st, s.part
 	t := training{
-		rates:   &rates{st: st, roster: st.Roster, store: part.Store, rounds: traits.Rounds, log: s.log},
+		rates:   &rates{st: st, store: part.Store, rounds: traits.Rounds, log: s.log},
 		inHand:  &inHand{st: st, follower: st.Follower},
 		changed: &changed{st: st, part: part, on: traits.Copies, byWorker: make([]*changes, c.Workers)},
 		delays: &delays{on: c.Strategy.DelayCompensation != 0, floats: part.Floats,
@@ -210,57 +165,58 @@ func (s *Server) connect(traits mode.Traits, journal *state.Journal) {
 	c, st, part := s.c, s.st, s.part
 	t := s.connectTraining(traits, journal)
 	frozen := &frozen{st: st, part: part, known: map[int]bool{}}
-	s.loading = &loading{st: st, part: part, store: part.Store, frozen: frozen, rule: c.Rule, log: s.log,
+	s.loading = &loading{st: st, part: part, frozen: frozen, rule: c.Rule, log: s.log,
 		pieces: make([]int, c.Workers)}
 	keep := c.Strategy.Recovery
-	epochs := &epochs{st: st, roster: st.Roster, alike: traits.Lockstep, begun: make([]progress.Begun, c.Workers),
+	epochs := &epochs{st: st, alike: traits.Lockstep, begun: make([]progress.Begun, c.Workers),
 		loaded: make([]bool, c.Workers)}
-	s.led = &led{st: st, roster: st.Roster, talks: make([]talk, c.Workers),
+	s.led = &led{st: st, talks: make([]talk, c.Workers),
 		job:      epoch.Job{Members: c.Workers, InStep: traits.Lockstep},
 		patience: max(c.Strategy.WorkerTimeout, c.Strategy.WorkersReturn()).Std(),
 		notice:   c.Strategy.WorkerTimeout.Std(),
 		pause:    c.Strategy.WaitTimeout.Std() / 2}
-	s.recovery = &recovery{st: st, epochs: epochs, led: s.led, roster: st.Roster, savers: st.Roster.Savers, part: part,
+	s.recovery = &recovery{st: st, epochs: epochs, led: s.led, savers: st.Roster.Savers, part: part,
 		life: s.clipping.life, index: c.Index, meter: s.meter,
 		series: &checkpoint.Series{Dir: keep.Dir, Keep: keep.Keep, Deltas: keep.Deltas, Log: s.log},
-		places: map[string]string{}, journal: journal, segments: s.segments, log: s.log,
-		another: another{patience: c.Strategy.WorkerTimeout.Std() * 2 / 3}} // workers wait for a server that long
-	s.saving = &saving{st: st, roster: st.Roster, part: part, store: part.Store, inHand: t.inHand, frozen: frozen,
+		places: map[string]string{}, journal: journal, segments: s.segments, log: s.log}
+	s.following = &following{recovery: s.recovery,
+		patience: c.Strategy.WorkerTimeout.Std() * 2 / 3} // workers wait for a server that long
+	s.saving = &saving{st: st, part: part, frozen: frozen,
 		rates: t.rates, recovery: s.recovery, epochs: epochs, led: s.led, rule: c.Rule, servers: len(c.Endpoints),
 		journal: journal, segments: s.segments,
 		tracker: checkpoint.NewTracker(part.Store, keep.Deltas > 0), log: s.log}
-	s.reloading = &reloading{st: st, part: part, store: part.Store, rule: c.Rule, rounds: s.rounds, frozen: frozen,
+	s.reloading = &reloading{st: st, part: part, rule: c.Rule, rounds: s.rounds, frozen: frozen,
 		delays: t.delays, changed: t.changed, epochs: epochs, log: s.log}
-	s.holding = &holding{inHand: t.inHand, st: st, part: part, store: part.Store, saving: s.saving,
-		reloading: s.reloading, changed: t.changed, journal: journal, segments: s.segments, log: s.log,
-		patience: c.Strategy.WorkerTimeout.Std() / 20}
+	s.holding = &holding{changed: t.changed, patience: c.Strategy.WorkerTimeout.Std() / 20,
+		works: &works{inHand: t.inHand, part: part, saving: s.saving, reloading: s.reloading,
+			journal: journal, segments: s.segments, log: s.log}}
 	s.leading = &leading{st: st, preparing: map[string]*prepared{},
 		leader: st.Leader, peers: s.clipping.peers, holding: s.holding, saving: s.saving,
 		recovery: s.recovery, epochs: epochs, led: s.led, frozen: frozen, journal: journal, life: s.clipping.life,
 		orders: make([]*cut.Order, len(c.Endpoints)), withdraw: make([]context.CancelFunc, len(c.Endpoints))}
 	differ := &differences{fingerprint: c.Fingerprint, log: s.log, told: map[int]bool{}}
-	gathering := &gathering{st: st, roster: st.Roster, epochs: epochs, saves: keep.Dir != "",
+	gathering := &gathering{st: st, epochs: epochs, saves: keep.Dir != "",
 		byNumber: map[uint64]*gathered{}}
 	heartbeat := c.Strategy.HeartbeatInterval.Std()
 	pace := max(min(c.Strategy.WorkerTimeout.Std()/8, heartbeat/2), time.Millisecond)
 	cables := &lines{roster: st.Roster, byWorker: make([]line, c.Workers), lonely: keep.Journal != "", pace: pace,
 		enough: max(min(endedAfter, c.Strategy.WorkerTimeout.Std()/4), 2*heartbeat)}
 	room := &room{savers: st.Roster.Savers, store: part.Store, index: c.Index, full: make([]bool, len(c.Endpoints))}
-	members := &membership{st: st, room: room, roster: st.Roster, rounds: s.rounds, pieces: t.pieces,
+	members := &membership{st: st, room: room, rounds: s.rounds, pieces: t.pieces,
 		changed: t.changed, delays: t.delays, loading: s.loading, recovery: s.recovery, epochs: epochs,
 		leading: s.leading, gathering: gathering, index: c.Index, back: c.Strategy.GoesBack(), lines: cables,
 		differences: differ, ended: make(chan struct{}, 1), unsaid: map[int]bool{}, log: s.log}
-	s.servers = &servers{st: st, roster: st.Roster, peers: s.clipping.peers, recovery: s.recovery, room: room,
+	s.servers = &servers{st: st, peers: s.clipping.peers, following: s.following, room: room,
 		members: members, holding: s.holding, identity: s.segments.identity, journal: journal, index: c.Index,
 		fingerprint: c.Fingerprint, differences: differ, pace: heartbeat,
 		ended: make([]bool, len(c.Endpoints)), log: s.log}
-	s.stopping = &stopping{st: st, roster: st.Roster, savers: st.Roster.Savers, servers: s.servers,
+	s.stopping = &stopping{st: st, savers: st.Roster.Savers, servers: s.servers,
 		recovery: s.recovery}
-	s.deaths = &deaths{st: st, roster: st.Roster, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,
+	s.deaths = &deaths{st: st, hope: st.Roster.Hope, peers: s.clipping.peers, leading: s.leading,
 		membership: members, rounds: s.rounds, rates: t.rates, clipping: s.clipping, lines: cables, torn: traits.Rounds,
 		back: c.Strategy.GoesBack(), pace: pace, log: s.log}
 	s.growth = &growth{journal: journal, servers: s.servers, segments: s.segments}
-	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, recovery: s.recovery,
+	s.returning = &returning{config: c, st: st, part: part, loading: s.loading, following: s.following,
 		epochs: epochs, segments: s.segments, log: s.log}
 	for _, p := range []interface{ register(*state.Memory) }{s.servers, s.loading, frozen, epochs, s.recovery,
 		s.rounds, members, s.deaths, t.rates, s.clipping, gathering, s.saving, s.reloading, s.holding, s.leading,
@@ -297,64 +253,10 @@ func (s *Server) answer(t training, members *membership, frozen *frozen, gatheri
 		wire.OpDrop:      recorded(journal, control(s.deaths.drop)),
 		wire.OpNorms:     recorded(journal, control(s.clipping.handle)),
 		wire.OpReport:    recorded(journal, control(s.servers.handle)),
-		wire.OpServe:     recorded(journal, byWorker(st, s.saving.serve)),
+		wire.OpServe:     recorded(journal, byWorker(st, s.holding.serve)),
 		wire.OpCut:       recorded(journal, control(s.leading.ask)),
 		wire.OpOrder:     recorded(journal, control(s.holding.handle)),
 	}
-}
-
-// alone is how long the others do not go on without a worker that has announced its end. It is 0 unless the job works
-// in rounds and saves checkpoints: then a checkpoint of all workers must equal one of an undisturbed job, and it may
-// take that long until all roles have been asked to end.
-func (c *Config) alone(traits mode.Traits) time.Duration {
-	if !traits.Rounds || c.Strategy.Recovery.Dir == "" {
-		return 0
-	}
-	return 3 * c.Strategy.HeartbeatInterval.Std()
-}
-
-// stateOptions are the options of the job's state on this server. end ends the waits of updates for other servers when
-// the job fails.
-func (c *Config) stateOptions(traits mode.Traits, log *slog.Logger, end context.CancelFunc) state.Options {
-	job := c.Strategy
-	timeout := job.WorkerTimeout.Std()
-	return state.Options{
-		Servers: len(c.Endpoints),
-		Roster: roster.Options{
-			Server:    c.Index,
-			Endpoint:  c.Endpoints[c.Index],
-			Workers:   c.Workers,
-			Mode:      string(c.Strategy.Mode),
-			Lockstep:  traits.Lockstep,
-			Timeout:   timeout,
-			Start:     job.StartTimeout.Std(),
-			Heartbeat: job.HeartbeatInterval.Std(),
-			Alone:     c.alone(traits),
-			Back:      c.Strategy.WorkersReturn().Std(),
-		},
-		Mode:    traits.NewServer(c.Workers, c.Strategy.Staleness),
-		Clock:   awake.NewClock(timeout/4, time.Now),
-		Wait:    job.WaitTimeout.Std(),
-		Longest: c.Strategy.LongestWait().Std(),
-		Returns: job.Recovery.Journal != "",
-		Log:     log,
-		End:     end,
-	}
-}
-
-// serverRule is the rule that the server applies to pushes of a param: in geo the workers have applied the param's rule
-// already, and if they may add gradients up, they have limited each. nil is for a param that no rule changes.
-func (c *Config) serverRule(p *optimizer.Param) optimizer.Rule {
-	rule := rules.For(c.Rule, p)
-	switch {
-	case rule == nil:
-		return nil
-	case mode.Of(c.Strategy.Mode).Copies:
-		return mode.Sum{Of: c.Rule.Name()}
-	case c.Strategy.Sums(rules.Additive(rule)):
-		return rules.Unlimited(rule)
-	}
-	return rule
 }
 
 // Return restores the state that the journal of this server has, if the strategy asks for a journal; returned is false
@@ -371,9 +273,6 @@ func (s *Server) Release() {
 	}
 }
 
-// Store returns the server's tables.
-func (s *Server) Store() *table.Store { return s.part.Store }
-
 // Restore fills the tables from a checkpoint, written by any number of servers, or from a saved model. It is called
 // before Run. After an error the tables may be partly filled, and the server can't be used.
 func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Selection) error {
@@ -387,7 +286,7 @@ func (s *Server) Restore(ctx context.Context, dir string, what checkpoint.Select
 // is the origin that the job was started with, for a job without such checkpoints. It is called before Run. A damaged
 // checkpoint is skipped, and the one before it is loaded; an error means that something could not be read.
 func (s *Server) Resume(ctx context.Context, told string) (found bool, err error) {
-	found, err = s.recovery.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
+	found, err = s.following.resume(ctx, func(ctx context.Context, dir string) (checkpoint.Manifest, error) {
 		m, err := s.loading.fill(ctx, dir, checkpoint.Selection{}, told)
 		s.segments.from = source{Dir: dir, Told: told, ID: m.ID}
 		return m, err
@@ -404,4 +303,28 @@ func (s *Server) Resume(ctx context.Context, told string) (found bool, err error
 func (s *Server) Begin(ctx context.Context) error {
 	s.segments.from = source{}
 	return s.loading.begin(ctx)
+}
+
+// Store returns the server's tables.
+func (s *Server) Store() *table.Store { return s.part.Store }
+
+// Meter returns the server's meter, which counts from New on.
+func (s *Server) Meter() *Meter { return s.meter }
+
+// Members returns the state of all workers.
+func (s *Server) Members() []roster.Member {
+	s.st.Lock()
+	defer s.st.Unlock()
+	return s.st.Roster.Members()
+}
+
+// Waits are the requests that have waited for over a second, in the order in which they were noticed. Each has its
+// reason, the workers that it waits for, and its beginning.
+func (s *Server) Waits() (all []state.Wait) {
+	s.st.Lock()
+	defer s.st.Unlock()
+	for _, w := range s.st.Waits {
+		all = append(all, w.Wait)
+	}
+	return all
 }

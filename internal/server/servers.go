@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"sync"
 	"time"
 
-	"github.com/gofleet/gofleet/internal/awake"
 	"github.com/gofleet/gofleet/internal/layout"
 	"github.com/gofleet/gofleet/internal/roster"
 	"github.com/gofleet/gofleet/internal/server/state"
@@ -31,11 +29,10 @@ import (
 // A server that comes back with another number has lost its weights, and so has a server 0 that comes back with another
 // generation. Then the job can't go on, and each server answers every request so until its farewell ends.
 type servers struct {
-	st       *state.Job
-	roster   *roster.Roster
-	peers    *state.Peers
-	recovery *recovery
-	room     *room
+	st        *state.Job
+	peers     *state.Peers
+	following *following
+	room      *room
 	// Reports of server 0 are passed on: to members, which workers have stopped; to holding, which cut is over.
 	members *membership
 	holding *holding
@@ -61,42 +58,6 @@ func (c *servers) register(m *state.Memory) {
 	c.admits = state.AddEvent(m, "server", func(r wire.Report) { c.processes[r.Server] = r.Process })
 }
 
-// watch keeps in touch with server 0, or as server 0 with all others, until ctx ends. On server 0 each other server has
-// a goroutine; watch returns when all have ended.
-func (c *servers) watch(ctx context.Context) {
-	if c.index != 0 {
-		c.beatTo(ctx, 0)
-		return
-	}
-	var all sync.WaitGroup
-	c.peers.Others(func(to int) { all.Go(func() { c.beatTo(ctx, to) }) })
-	all.Wait()
-}
-
-// beatTo asks a server whether it is there until ctx ends, the server has announced its end, or the job can't go on. A
-// failure ends the job, and the loop with its next check.
-func (c *servers) beatTo(ctx context.Context, to int) {
-	b := bond{servers: c, to: to, heard: c.st.Now()}
-	for ctx.Err() == nil {
-		met, over := c.known(to)
-		if over {
-			return
-		}
-		if pause, failure := b.beat(ctx, met); failure != nil {
-			c.fail(c.peers.About(to, "", failure))
-		} else if awake.Rest(ctx, pause) != nil {
-			return
-		}
-	}
-}
-
-// introductionPause is the longest pause between attempts to introduce this server to server 0, since workers wait for
-// it.
-const introductionPause = 100 * time.Millisecond
-
-// endedAfter is how long nothing listens at a server's endpoint until it counts as ended, if it does not come back.
-const endedAfter = 2 * time.Second
-
 // known reports whether a server belongs to this one's generation, and whether it need not be asked any more. Both
 // change under the lock, so that the result may be outdated when it is used.
 func (c *servers) known(to int) (met, over bool) {
@@ -116,7 +77,7 @@ func (c *servers) report(ctx context.Context, to int) error {
 	h := wire.Header{Op: wire.OpReport}
 	if c.index == 0 {
 		c.st.Lock()
-		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.roster.Left()}
+		msg = wire.Report{Server: to, Process: c.processes[to], Left: c.st.Roster.Left()}
 		msg.Cuts[0], msg.Cuts[1] = c.st.Leader.Report()
 		c.st.Unlock()
 	}
@@ -148,7 +109,7 @@ func (c *servers) join(ctx context.Context, answer wire.Reported) error {
 			"server 0 has said nothing of the run of the job that it began: do all roles run the same build?")
 	}
 	c.log.Debug("known to server 0", "run", fmt.Sprintf("%016x", answer.Generation))
-	failure := c.recovery.follow(ctx, answer.From)
+	failure := c.following.follow(ctx, answer.From)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -179,7 +140,7 @@ func (c *servers) handle(f *wire.Frame, msg *wire.Report, r *state.Reply) error 
 	case len(msg.Fingerprint) == 0 || msg.Server == 0:
 		err = c.wentBack(0)
 	default:
-		answer, err = wire.Reported{Generation: g.Number, Key: g.Key, From: c.recovery.base}, c.introduce(msg)
+		answer, err = wire.Reported{Generation: g.Number, Key: g.Key, From: c.following.base}, c.introduce(msg)
 	}
 	if err != nil {
 		return err
@@ -210,9 +171,9 @@ func (c *servers) heard(msg *wire.Report) (whole int, err error) {
 // wished requests a checkpoint if a report wants one, and returns how many were saved. The caller holds the lock.
 func (c *servers) wished(msg *wire.Report) (whole int) {
 	if msg.Grown {
-		c.recovery.want()
+		c.following.want()
 	}
-	return c.recovery.answer(msg.Stops)
+	return c.following.answer(msg.Stops)
 }
 
 // says stores the content of a report. The caller holds the lock. An error is the answer to the sender: it is another
@@ -259,7 +220,7 @@ func (c *servers) introduce(msg *wire.Report) error {
 		return c.st.Failure
 	case c.st.Failure != nil:
 		return wire.Refuse(wire.StatusNotReady, "server 0 is about to end: %v", c.st.Failure)
-	case before != 0 && c.roster.Begun():
+	case before != 0 && c.st.Roster.Begun():
 		c.processes[msg.Server] = msg.Process // it gets the answer that the others get
 		c.st.Fail(c.peers.About(msg.Server, "", c.wentBack(msg.Server)))
 		return c.st.Failure
@@ -317,7 +278,7 @@ func (c *servers) replaced(server int) error {
 	case c.index != 0:
 		return wire.Refuse(wire.StatusBack,
 			"another process has the place of %s: start the job again from its last checkpoint", c.name(c.index))
-	case c.roster.Begun():
+	case c.st.Roster.Begun():
 		return c.wentBack(server)
 	}
 	c.processes[server] = 0

@@ -15,22 +15,12 @@ const gone = 1 << 31
 
 // register makes the served rows and the chain survive a kill.
 func (c *saving) register(m *state.Memory) {
-	state.AddFact(m, "generation", func() string { return c.store.Chain().Generation }, func(then string) {
-		chain := c.store.Chain()
+	state.AddFact(m, "generation", func() string { return c.part.Store.Chain().Generation }, func(then string) {
+		chain := c.part.Store.Chain()
 		chain.Generation = then
-		c.store.SetChain(chain)
+		c.part.Store.SetChain(chain)
 	})
 	c.served = state.AddRecord(m, state.KindServed, c.again)
-}
-
-// serve sets the chain of the tables to Before, on request of a worker that is about to make a model whole, or that
-// failed to; rows do not change. The cut must still be in hand. The caller holds the lock.
-func (c *saving) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
-	if _, err := c.inHand.kept(msg.Cut); err != nil || c.store.Chain() == table.Chain(msg.Before) {
-		return err
-	}
-	c.journal.Failed(c.mark(make([]table.Served, len(c.store.Tables)), table.Chain(msg.Before), ""))
-	return nil
 }
 
 // servedRecord is the head of a record of served rows, with the name by which they are marked once.
@@ -51,7 +41,7 @@ func (c *saving) mark(all []table.Served, now table.Chain, name string) (lost er
 			}
 		})
 	}
-	c.store.Serve(all, now)
+	c.part.Store.Serve(all, now)
 	return lost
 }
 
@@ -76,13 +66,13 @@ func (c *saving) again(f *wire.Frame) error {
 		}
 		lists = append(lists, ids)
 	}
-	all := make([]table.Served, len(c.store.Tables))
+	all := make([]table.Served, len(c.part.Store.Tables))
 	if len(lists) != 2*len(all) {
 		return fmt.Errorf("a served model has %d lists of rows, want 2 for each of %d tables", len(lists), len(all))
 	}
 	for i := range all {
 		all[i] = table.Served{Rows: lists[2*i], Gone: lists[2*i+1]}
 	}
-	c.store.Serve(all, table.Chain(now.Chain))
+	c.part.Store.Serve(all, table.Chain(now.Chain))
 	return nil
 }

@@ -24,7 +24,6 @@ import (
 // if workers end too, since all roles were asked to, until all have ended, each of which saves.
 type stopping struct {
 	st     *state.Job
-	roster *roster.Roster
 	savers *roster.Savers
 	// servers ask server 0 how many checkpoints were saved, and request one with the same report.
 	servers  *servers
@@ -114,7 +113,7 @@ func (c *stopping) linger(ctx context.Context) {
 func (c *stopping) leavers(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.Failure != nil || !c.roster.Alive() {
+	if c.st.Failure != nil || !c.st.Roster.Alive() {
 		return false
 	}
 	return since < 3*c.servers.pace || c.st.Leads() || c.savers.Departing(c.st.Now())
@@ -124,10 +123,10 @@ func (c *stopping) leavers(since time.Duration) bool {
 func (c *stopping) awaits(since time.Duration) bool {
 	c.st.Lock()
 	defer c.st.Unlock()
-	if c.st.Failure != nil || !c.roster.Alive() {
+	if c.st.Failure != nil || !c.st.Roster.Alive() {
 		return false
 	}
-	return since < c.servers.pace || since < 3*c.servers.pace && c.roster.Ended(c.roster.Workers())
+	return since < c.servers.pace || since < 3*c.servers.pace && c.st.Roster.Ended(c.st.Roster.Workers())
 }
 
 // rest is the pause between two requests.
@@ -141,5 +140,5 @@ func (c *stopping) hopes() bool {
 	c.st.Lock()
 	defer c.st.Unlock()
 	return c.recovery.series.Dir != "" && c.st.Published && c.st.Failure == nil &&
-		c.roster.Heard(c.st.Now())
+		c.st.Roster.Heard(c.st.Now())
 }

@@ -4,7 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
+	"log/slog"
+	"sync"
 
 	"github.com/gofleet/gofleet/internal/checkpoint"
 	"github.com/gofleet/gofleet/internal/cut"
@@ -13,50 +14,28 @@ import (
 	"github.com/gofleet/gofleet/internal/wire"
 )
 
-// work is what this server keeps of the cut that it holds, beside the state machine: an image to be written, lists of
-// rows for the anchor, or tables that were read beside its own.
-type work struct {
-	number uint64 // of the cut
-	// part is set for plans with a checkpoint, lists and served for plans that are read, and beside for loads.
-	task cut.Task
-	part written
-	// image is closed when it is written, or with the work.
-	image  *checkpoint.Image // nil while it is written
-	lists  map[uint32][]uint64
-	served []table.Served
-	beside *beside
-}
-
-// close closes the image. A second call has no effect, nor has a call of a nil work.
-func (w *work) close() {
-	if w != nil && w.image != nil {
-		w.image.Close()
-		w.image = nil
-	}
-}
-
-// inHand is the work of the cut that is held, from when its steps are in the tables. Orders of server 0 make it, and
-// requests of the cut's anchor read it.
-type inHand struct {
-	st       *state.Job
-	follower *cut.Follower
-	// now is guarded by the lock; nil until a cut has reached its steps here.
-	now *work
-}
-
-// tidy closes the work of a cut that is no longer held. The caller holds the lock. It is called by everything that may
-// end a cut: an order, a report of server 0, or the next hold.
-func (c *inHand) tidy() {
-	if c.now != nil && c.now.number != c.follower.Number() {
-		c.now.close()
-		c.now = nil
-	}
+// works does what the orders of a cut ask for, but to hold, to reach and to end a period.
+type works struct {
+	*inHand
+	part      *state.Part
+	saving    *saving
+	reloading *reloading
+	journal   *state.Journal
+	segments  *segments
+	// wrote is the work whose part was written last; that part may still be removed.
+	wrote *work // the work of the last part
+	// newest and newestAt tell Run whether a server that ends has updates which are in no checkpoint.
+	newest   source // the last checkpoint of all params of which it took an image, whole or not
+	newestAt uint64 // the version of the weights in it
+	// under counts the goroutines of works. Run waits for them when all waits have ended.
+	under sync.WaitGroup
+	log   *slog.Logger
 }
 
 // aside prepares what the works of a cut need that has reached its steps, and returns what server 0 and the anchor must
 // know of it. The caller holds the lock, which is released while rows are searched or files are read. For plans that
 // only end a period it prepares nothing but a place for lists.
-func (c *holding) aside(o *cut.Order) (said []byte, err error) {
+func (c *works) aside(o *cut.Order) (said []byte, err error) {
 	w := &work{number: o.Number, task: o.Task}
 	c.now = w
 	switch {
@@ -73,7 +52,7 @@ func (c *holding) aside(o *cut.Order) (said []byte, err error) {
 
 // takeImage takes an image of this server's part of a checkpoint. The caller holds the lock. The journal's next records
 // come after the checkpoint, whether it becomes whole or not.
-func (c *holding) takeImage(w *work) error {
+func (c *works) takeImage(w *work) error {
 	save := w.task.Save
 	save.ID = c.fileID(w.number)
 	if c.part.Index == 0 {
@@ -94,13 +73,13 @@ func (c *holding) takeImage(w *work) error {
 }
 
 // fileID is the id in the names of a cut's files.
-func (c *holding) fileID(number uint64) string {
+func (c *works) fileID(number uint64) string {
 	return cut.FileID(c.st.Generation().Number, number)
 }
 
 // write writes the image. The caller holds the lock. The goroutine that it starts closes the image, also if the file
 // can't be written.
-func (c *holding) write(o *cut.Order) {
+func (c *works) write(o *cut.Order) {
 	w := c.now
 	image := w.image
 	w.image = nil
@@ -125,7 +104,7 @@ func (c *holding) write(o *cut.Order) {
 
 // remove removes the part that was written last, if it is of that cut, which was given up. The caller holds the lock;
 // files are removed on a goroutine.
-func (c *holding) remove(number uint64) {
+func (c *works) remove(number uint64) {
 	w := c.wrote
 	if w == nil || w.number != number {
 		return
@@ -140,12 +119,12 @@ func (c *holding) remove(number uint64) {
 
 // list lists the rows that a model for serving takes, and the models that were saved before. The caller holds the lock,
 // which is released while the tables are searched: the cut keeps them unchanged. The answer is a wire.Listed.
-func (c *holding) list(w *work) ([]byte, error) {
+func (c *works) list(w *work) ([]byte, error) {
 	c.st.Unlock()
-	all := c.store.Select(table.Serving(w.task.Serve.Serving))
+	all := c.part.Store.Select(table.Serving(w.task.Serve.Serving))
 	c.st.Lock()
 	w.served, w.lists = all, map[uint32][]uint64{}
-	listed := wire.Listed{Chain: wire.Chain(c.store.Chain())}
+	listed := wire.Listed{Chain: wire.Chain(c.part.Store.Chain())}
 	for i, e := range c.part.Layout.Embeddings {
 		w.lists[uint32(e.Index)], w.lists[uint32(e.Index)|gone] = all[i].Rows, all[i].Gone
 		listed.Left += all[i].Left
@@ -156,11 +135,11 @@ func (c *holding) list(w *work) ([]byte, error) {
 // mark marks the listed rows as served, when the model is whole. A server that was started again meanwhile has no list:
 // its chain stays, so that the next delta is refused. mark runs on a goroutine of its own. The record is in the journal
 // before the tables change.
-func (c *holding) mark(o *cut.Order) {
+func (c *works) mark(o *cut.Order) {
 	c.st.Lock()
 	w := c.now
 	c.st.Unlock()
-	all, chain := make([]table.Served, len(c.store.Tables)), c.store.Chain()
+	all, chain := make([]table.Served, len(c.part.Store.Tables)), c.part.Store.Chain()
 	if w != nil && w.number == o.Number && w.served != nil {
 		all, chain = w.served, table.Chain(o.Task.Serve.Chain)
 	}
@@ -176,7 +155,7 @@ func (c *holding) mark(o *cut.Order) {
 // read reads the directory that is loaded into tables beside the ones in use, and returns what it found. The caller
 // holds the lock, which is released while files are read. A load that fails has changed nothing; its error answers the
 // order.
-func (c *holding) read(w *work) ([]byte, error) {
+func (c *works) read(w *work) ([]byte, error) {
 	load := w.task.Load
 	if n := c.st.Roster.Workers(); load.Worker < 0 || load.Worker >= n {
 		return nil, wire.Refuse(wire.StatusRefused, "worker %d: the job has %d workers", load.Worker, n)
@@ -191,7 +170,7 @@ func (c *holding) read(w *work) ([]byte, error) {
 // take replaces the tables by what was read. A server that was started again meanwhile reads again what all have found.
 // take runs on a goroutine of its own. The answer is a wire.Loads for the anchor. An error makes the job go back, since
 // other servers may have replaced their tables.
-func (c *holding) take(o *cut.Order) {
+func (c *works) take(o *cut.Order) {
 	c.st.Lock()
 	defer c.st.Unlock()
 	w, err := c.now, error(nil)
@@ -217,12 +196,12 @@ func (c *holding) take(o *cut.Order) {
 	c.st.Broadcast()
 }
 
-// kept returns the work of a cut whose anchor reads. The caller holds the lock.
-func (c *inHand) kept(name string) (*work, error) {
-	number, err := strconv.ParseUint(name, 10, 64)
-	if err != nil || !c.follower.Keeps(number) || c.now == nil || c.now.lists == nil {
-		return nil, wire.Refuse(wire.StatusStale, "cut %s is not kept here any more (its worker may have been silent "+
-			"for too long): begin again", name)
+// serve sets the chain of the tables to Before, on request of a worker that is about to make a model whole, or that
+// failed to; rows do not change. The cut must still be in hand. The caller holds the lock.
+func (c *works) serve(f *wire.Frame, msg *wire.Serve, _ *state.Reply) error {
+	if _, err := c.kept(msg.Cut); err != nil || c.part.Store.Chain() == table.Chain(msg.Before) {
+		return err
 	}
-	return c.now, nil
+	c.journal.Failed(c.saving.mark(make([]table.Served, len(c.part.Store.Tables)), table.Chain(msg.Before), ""))
+	return nil
 }

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"sort"
-	"strconv"
 )
 
 // Derived is a derived field: with Part a part of a time, with Buckets a bucket of a number, with neither a cross
@@ -63,15 +62,4 @@ func (f *Derived) crosses() bool { return f.Part == "" && len(f.Buckets) == 0 }
 func (f *Derived) bucket(text []byte) (int64, bool) {
 	x, ok := number(text)
 	return int64(sort.Search(len(f.Buckets), func(i int) bool { return f.Buckets[i] > x })), ok
-}
-
-// number parses a decimal number, without the words and hexadecimal digits that strconv accepts.
-func number(text []byte) (float64, bool) {
-	for _, c := range text {
-		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
-			return 0, false
-		}
-	}
-	x, err := strconv.ParseFloat(string(text), 64)
-	return x, err == nil
 }

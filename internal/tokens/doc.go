@@ -4,7 +4,7 @@
 //	advice.go   what a text is that stands where a number should
 //	number.go   a number in one form
 //	hasher.go   ids of categories
-//	derived.go  fields derived from others: parts of times, buckets of numbers, crosses
 //	time.go     times out of texts, and their parts
+//	derived.go  fields derived from others: parts of times, buckets of numbers, crosses
 //	maker.go    the derived fields that are asked for, of one row after the other
 package tokens

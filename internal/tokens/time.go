@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -103,4 +104,15 @@ func AppendTime(b []byte, t time.Time, layout string) []byte {
 		return fmt.Append(b, t.UnixMilli())
 	}
 	return t.AppendFormat(b, layout)
+}
+
+// number parses a decimal number, without the words and hexadecimal digits that strconv accepts.
+func number(text []byte) (float64, bool) {
+	for _, c := range text {
+		if (c < '0' || c > '9') && c != '.' && c != '-' && c != '+' && c != 'e' && c != 'E' {
+			return 0, false
+		}
+	}
+	x, err := strconv.ParseFloat(string(text), 64)
+	return x, err == nil
 }

@@ -66,9 +66,6 @@ func (p Program) differences(saw Seen, picks *picks) (all []string) {
 	for _, name := range exact.order {
 		want := exact.of[name]
 		got, ok := saw.of[name]
-		if !ok && isRead(name) {
-			continue
-		}
 		if !ok || len(got) != len(want) {
 			note("%s: %v, want %v", name, short(got), short(want))
 			continue

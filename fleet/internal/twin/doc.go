@@ -30,7 +30,6 @@
 //	publish.go   models and deltas that it saves, read back
 //	places.go    where files lie: a directory, or a store
 //	returns.go   servers that are killed beside calls, and come back from their journals
-//	reads.go     a reader beside a leg, and what it may see
 //	serve.go     services that score what is published
 //	tap.go       the order in which requests arrive
 //
@@ -63,7 +62,8 @@
 // there; where they don't, the door may be no further away than a few times of that.
 //
 // Ordinary tests hold what needs no model: that no message is larger than MaxFrame (TestMaxFrame), that no two steps
-// drop alike (TestNoTwoStepsDropAlike), and that a reader's pages are the tables (TestModes of fleet/reader).
+// drop alike (TestNoTwoStepsDropAlike), and that what a reader sees at once is of one moment, which its number names,
+// and is what the tables have (TestAPageIsOfOneMoment, TestAMomentNamesOneState and TestModes of fleet/reader).
 //
 // # To add an option
 //

@@ -51,7 +51,6 @@ func Draw(seed uint64) Program {
 	p.drawReturns(rand.New(rand.NewPCG(seed, 30)))
 	p.drawBases(rand.New(rand.NewPCG(seed, 31)))
 	p.drawLosses(rand.New(rand.NewPCG(seed, 33)))
-	p.drawReads(rand.New(rand.NewPCG(seed, 26)))
 	p.Store = often(rand.New(rand.NewPCG(seed, 27)), 4)
 	p.drawMemory(rand.New(rand.NewPCG(seed, 38)))
 	p.drawUnused(rand.New(rand.NewPCG(seed, 36)))

@@ -61,9 +61,7 @@ type model struct {
 	ends bool     // all calls of the leg are made
 	l    Leg
 	now  *state
-	// remade counts the periods that have ended in the leg, and the loads.
-	remade int
-	work   []work // of each worker
+	work []work // of each worker
 	// sent are the steps, of all workers whose copies nobody follows, that servers were told of when all met.
 	sent  int
 	debts []debts // of each worker
@@ -77,7 +75,7 @@ func (m *model) leg(i int, l Leg) {
 	m.ends, m.signs.leg = false, i
 	m.l, m.now, m.work = l, newState(m.p, m.noise, m.signs), make([]work, l.Workers)
 	m.debts, m.drifters, m.rests = make([]debts, l.Workers), nil, nil
-	m.averages, m.sent, m.remade = nil, 0, 0
+	m.averages, m.sent = nil, 0
 	for range l.Workers {
 		m.averages = append(m.averages, average{moments: m.p.Net.firstMoments()})
 		m.rests = append(m.rests, rest{map[int]float64{}, map[int]bool{}, 0})
@@ -86,11 +84,10 @@ func (m *model) leg(i int, l Leg) {
 		m.load(l.From.Dir, l.From.Only, l.From.WeightsOnly)
 	}
 	if m.o = nil; l.ordered() {
-		m.o = &ordered{events: m.seen.orders[i], glimpses: m.seen.glimpses[i], seen: m.seen,
-			samples: map[string][]int{}, own: map[int][]int{},
+		m.o = &ordered{events: m.seen.orders[i], seen: m.seen, samples: map[string][]int{},
+			own:      map[int][]int{},
 			averages: map[string]moments{}, came: map[string]map[int][]int{}, versions: []*state{m.now.clone()}}
 	}
-	m.readable()
 	for _, c := range l.Calls {
 		m.call(c.At, c)
 	}
@@ -170,7 +167,7 @@ func (m *model) call(at string, c Call) {
 	if c.Do != train && c.Do != look && c.Do != reopen {
 		m.meet()
 		m.average()
-		defer m.changed(c)
+		defer m.changed()
 	}
 	switch c.Do {
 	case train:
@@ -218,11 +215,7 @@ func (m *model) call(at string, c Call) {
 }
 
 // changed is what happens behind them.
-func (m *model) changed(c Call) {
-	if c.Do == load || c.ends() {
-		m.remade++
-		m.readable()
-	}
+func (m *model) changed() {
 	if m.o != nil {
 		m.o.versions[len(m.o.versions)-1] = m.now.clone()
 	}
@@ -417,5 +410,4 @@ func (m *model) update(pushes []push) {
 	}
 	g, had := folded(pushes, weighting)
 	m.now.apply(m.l.Rules, g, had)
-	m.readable()
 }

@@ -36,9 +36,7 @@ type ordered struct {
 	samples map[string][]int
 	// averages are those of looks.
 	averages map[string]moments
-	last     int       // events before the last sight
-	glimpses []glimpse // of a reader, of which so many are checked
-	glimpsed int
+	last     int // events before the last sight
 	// versions are what the servers have behind so many events and, when all have met, what these have changed.
 	versions []*state
 	met      int                      // events when all met last
@@ -146,7 +144,6 @@ func (o *ordered) meet(m *model) {
 	for _, name := range o.looks {
 		o.checkLook(m, name)
 	}
-	o.checkGlimpses(m)
 	o.steps, o.looks, o.met = nil, nil, o.applied
 	m.meetings++
 }

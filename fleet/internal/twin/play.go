@@ -24,7 +24,7 @@ const longest = 100 * time.Hour
 // Play plays a program through the door, in directories below dir.
 func (p Program) Play(t *testing.T, dir string) (saw Seen, err error) {
 	run := &run{p: &p, dir: dir, place: dir, chains: map[string][]string{}, saw: Seen{
-		windows: map[string][2]int{}, orders: map[int][]*event{}, glimpses: map[int][]glimpse{}}}
+		windows: map[string][2]int{}, orders: map[int][]*event{}}}
 	if p.Store {
 		unmount, err := run.mount()
 		if err != nil {
@@ -64,17 +64,15 @@ type run struct {
 
 	newest string // base or delta, of worker 0
 
-	log     *trial.Log        // of the leg that is played
-	network *transport.Memory // of a leg that is read
-	order   *order            // of the leg that is played, nil where none decides
+	log   *trial.Log // of the leg that is played
+	order *order     // of the leg that is played, nil where none decides
 }
 
 // Seen is what was seen of a program, and in which order it happened where that decides.
 type Seen struct {
 	Sights
-	windows  map[string][2]int // events that there were before a sight, and behind it
-	orders   map[int][]*event  // by leg
-	glimpses map[int][]glimpse // of readers, by leg
+	windows map[string][2]int // events that there were before a sight, and behind it
+	orders  map[int][]*event  // by leg
 }
 
 // begun says where servers of a leg say that they begin from something else than it does.
@@ -141,7 +139,6 @@ func (r *run) leg(i int, l Leg) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	network := transport.NewMemory()
-	network.ReadToken, r.network = readToken, network
 	var all sync.WaitGroup
 	back := newReturning(l, network)
 	roles := l.Roles()

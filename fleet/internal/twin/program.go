@@ -54,7 +54,6 @@ type Leg struct {
 	Rules            Rules
 	From             From
 	Calls            []Call
-	Reads            bool     `json:",omitempty"` // a reader reads beside it
 	Returns          []Return `json:",omitempty"` // of servers
 }
 

@@ -110,7 +110,6 @@ func (c Call) simpler() (all []func(*Call)) {
 // simplest are ways to make a program simpler as a whole.
 var simplest = []func(*Program){
 	func(p *Program) { p.Store = false },
-	eachLeg(func(l *Leg) { l.Reads = false }),
 	func(p *Program) { p.Net.Ledger = false; p.names() },
 	func(p *Program) { p.Net.Beside = false },
 	func(p *Program) { p.Net.Bad = 0 },

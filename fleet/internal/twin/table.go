@@ -18,7 +18,6 @@ func (p Program) Features() (options, events []string) {
 		o[fmt.Sprintf("%d servers", l.Servers)] = true
 		o[fmt.Sprintf("%d workers", l.Workers)] = true
 		o["blocks that shift"] = o["blocks that shift"] || p.shifted(i)
-		o["a reader"] = o["a reader"] || l.Reads
 		o["threads"] = o["threads"] || l.Threads > 1
 		for _, name := range set(l.Strategy) {
 			o[name] = true

@@ -2,31 +2,20 @@ package twin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gofleet/gofleet/fleet"
 	"github.com/gofleet/gofleet/nn"
-	"github.com/gofleet/gofleet/transport"
+	"gorgonia.org/tensor"
 )
 
 // work makes a worker's calls.
-func (r *role) work(ctx context.Context) (failed error) {
+func (r *role) work(ctx context.Context) error {
 	r.worker, r.exe = r.f.WorkerIndex(), map[string]*executor{}
 	defer r.unserve()
 	if from := r.l.From; from.Dir != "" && !from.WeightsOnly {
 		r.chain = r.chainOf(from.Dir, from.Only)
-	}
-	if r.l.read(r.p.Net) && r.worker == 0 {
-		way := func(t transport.Transport) transport.Transport { return t }
-		if r.order != nil { // its requests arrive when no other does
-			way = func(t transport.Transport) transport.Transport { return tapped{t, r.l.Workers, r.order} }
-		}
-		stop := r.reads(ctx, r.l, r.leg, readable{r.network, way})
-		defer func() { failed = errors.Join(failed, stop()) }()
 	}
 	for k, c := range r.l.Calls {
 		if err := r.call(ctx, c.At, c); err != nil {

@@ -9,10 +9,10 @@
 // Files, in reading order:
 //
 //	monitor.go    the lock, waiting for a change, and the job's failure
+//	lives.go      which of two processes of one server counts
 //	state.go      the state machines under that lock, and waits that several parts need
 //	part.go       the tables, and which params and rows of a frame are on this server
 //	reply.go      the memory of an answer
-//	lives.go      which of two processes of one server counts
 //	peers.go      requests to other servers
 //	journal.go    records of changes, written before requests are answered
 //	facts.go      the state of the parts that survives a kill
