@@ -17,8 +17,8 @@ type budget struct {
 // budgets are those of top-level folders, and of each package of more than 1,500 lines. Who needs more changes a number in
 // the same commit, and says in its message what it buys.
 var budgets = map[string]budget{
-	"dataset":                    {5915, 82},
-	"dataset/...":                {7255, 84},
+	"dataset":                    {5930, 82},
+	"dataset/...":                {7270, 84},
 	"fleet":                      {1593, 45},
 	"fleet/...":                  {17599, 143},
 	"fleet/fleetrun":             {4205, 0},
