@@ -21,6 +21,7 @@ type store interface {
 	appendBytes(b []byte, lo, hi int) []byte // little-endian
 	readBytes(b []byte, n int) (rest []byte) // appends n values, of which b has enough
 	bytesEach() int
+	pick(from store, rows []int, width int) // appends rows of so many values of another store of the type
 }
 
 // value is a type of column values.
@@ -53,6 +54,18 @@ func (c *cells[T]) append(from store, lo, hi int) { c.v = append(c.v, from.(*cel
 func (c *cells[T]) move(to, lo, hi int)           { copy(c.v[to:], c.v[lo:hi]) }
 func (c *cells[T]) truncate(n int)                { c.v = c.v[:n] }
 func (c *cells[T]) first() any                    { return &c.v[0] }
+
+func (c *cells[T]) pick(from store, rows []int, width int) {
+	all, to := from.(*cells[T]).v, slices.Grow(c.v, len(rows)*width)
+	for _, r := range rows {
+		if width == 1 { // without a call
+			to = append(to, all[r])
+		} else {
+			to = append(to, all[r*width:(r+1)*width]...)
+		}
+	}
+	c.v = to
+}
 
 func (c *cells[T]) zeros(n int) {
 	c.v = slices.Grow(c.v, n)[:len(c.v)+n]

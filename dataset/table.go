@@ -85,11 +85,7 @@ func (t *Table) Append(src *Table, rows ...int) error {
 			return fmt.Errorf("%w %q: it differs between the two tables", ErrColumn, a.Name)
 		}
 	}
-	if isRun(rows) {
-		t.gatherRun(src, rows[0], rows[0]+len(rows))
-	} else {
-		t.gather(src, rows)
-	}
+	t.gather(src, rows)
 	return nil
 }
 
@@ -105,11 +101,12 @@ func isRun(rows []int) bool {
 
 // gather appends rows of a table with the same columns.
 func (t *Table) gather(src *Table, rows []int) {
+	if isRun(rows) {
+		t.gatherRun(src, rows[0], rows[0]+len(rows))
+		return
+	}
 	for c := range t.columns {
-		to, from := &t.columns[c], &src.columns[c]
-		for _, r := range rows {
-			to.copyRow(from, r)
-		}
+		t.columns[c].gather(&src.columns[c], rows)
 	}
 	for i, r := range rows {
 		t.add(t.rows+i, t.originFrom(src, r))
@@ -177,10 +174,17 @@ func (v *values) close() {
 	}
 }
 
-func (v *values) copyRow(from *values, r int) {
-	lo, hi := from.span(r)
-	v.append(from.store, lo, hi)
-	v.close()
+// gather appends rows.
+func (v *values) gather(from *values, rows []int) {
+	if !v.Varying {
+		v.pick(from.store, rows, v.width)
+		return
+	}
+	for _, r := range rows {
+		lo, hi := from.span(r)
+		v.append(from.store, lo, hi)
+		v.close()
+	}
 }
 
 // copyRows appends the rows from lo to below hi.

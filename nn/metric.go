@@ -95,11 +95,10 @@ func (n *Node) SumsLen() int {
 
 // summed returns the op of a metric whose counts add up.
 func (n *Node) summed(call string) (metric, error) {
-	m, is := n.op.(metric)
-	if is && !forgets(m) {
-		if _, is := m.tally(n).(summed); is {
-			return m, nil
-		}
+	switch m := n.op.(type) {
+	case ofBatch, slidingAUC:
+	case metric:
+		return m, nil
 	}
 	return nil, fmt.Errorf("nn: %s: %s does not count over batches", call, n.label())
 }

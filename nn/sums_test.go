@@ -54,6 +54,9 @@ func TestSumsAddUp(t *testing.T) {
 		if !m.Counts() || m.Falls() != slices.Contains([]string{"mae", "mse", "rmse", "bucket_error"}, m.Label()) {
 			t.Errorf("%s: counts %t, falls %t", m.Label(), m.Counts(), m.Falls())
 		}
+		if n := testing.AllocsPerRun(10, func() { m.Counts() }); n > 0 { // as evaluations ask for each batch
+			t.Errorf("%s: whether it counts is asked with %v allocations", m.Label(), n)
+		}
 	}
 	one := make([]float64, metrics[0].SumsLen())
 	one[3] = 5 // positive examples, and no others

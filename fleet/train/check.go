@@ -66,6 +66,7 @@ func Check(ctx context.Context, j Job) (*Report, error) {
 	report, err := check.Look(ctx, of)
 	if err == nil {
 		traffic(report, f)
+		room(report, f, s.MaxMemory)
 	}
 	return report, err
 }
@@ -111,6 +112,26 @@ func traffic(r *Report, f *fleet.Fleet) {
 			r.Pushed += s.Pushed
 			r.Pulled += s.Pulled
 		}
+	}
+}
+
+// room adds how many bytes a row of each table takes on a server, and how many fit.
+func room(r *Report, f *fleet.Fleet, memory float64) {
+	plan, err := f.Plan()
+	if err != nil {
+		return
+	}
+	for _, v := range plan.Variables {
+		if v.RowBytes == 0 { // it is dense
+			continue
+		}
+		fit := grouped(1<<30/v.RowBytes) + " rows in a GiB"
+		if v.MostRows > 0 {
+			fit = grouped(int(v.MostRows)) + " rows in its MaxBytes"
+		} else if memory > 0 {
+			fit += fmt.Sprintf(" of its part of max_memory, %v of the server's memory", memory)
+		}
+		r.Room = append(r.Room, fmt.Sprintf("table %q: %d bytes a row on a server, %s", v.Name, v.RowBytes, fit))
 	}
 }
 

@@ -232,6 +232,30 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckSaysWhatFits: a report says how many rows of a table fit into its bound, or into a GiB, of which it has its part of max_memory.
+func TestCheckSaysWhatFits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		bytes  int64
+		memory float64
+		want   string
+	}{
+		{0, 0, "11,184,810 rows in a GiB\n"},
+		{0, 0.8, "11,184,810 rows in a GiB of its part of max_memory, 0.8 of the server's memory\n"},
+		{1 << 20, 0.8, "10,922 rows in its MaxBytes\n"},
+	} {
+		l := rightJob()
+		l.rows, l.maxBytes, l.spare = 300, c.bytes, &strategy.Strategy{MaxMemory: c.memory}
+		report, err := train.Check(t.Context(), l.job())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := `table "embedding_0.w_0": 96 bytes a row on a server, ` + c.want; !strings.Contains(report.String(), want) {
+			t.Errorf("MaxBytes %d, max_memory %v: want %q in\n%v", c.bytes, c.memory, want, report)
+		}
+	}
+}
+
 // TestCheckOfOtherFeeds: rows whose values differ in number, the first of which has none; several labels; and rows that can be read once.
 func TestCheckOfOtherFeeds(t *testing.T) {
 	t.Parallel()

@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/gofleet/gofleet/internal/files"
@@ -55,6 +56,9 @@ func (r *Run) endDay(ctx context.Context, _ *Run, _ nn.TrainResult) error {
 		if err := insist(ctx, 6, do.what, do.do); err != nil {
 			return err
 		}
+	}
+	if err := d.forget(); err != nil {
+		slog.Warn("train: lists of files of days long past could not be removed", "dir", d.dir, "error", err)
 	}
 	r.sayDay(m)
 	return nil

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -252,4 +253,22 @@ func (d *days) listed(ctx context.Context, epoch int) (e entry, is bool, err err
 		}
 	}
 	return e, false, nil
+}
+
+// forget removes the lists of days behind which twice as many have begun as are known: a life of the job that goes back
+// to a checkpoint of one of the last 300 still has those of the 300 before it.
+func (d *days) forget() error {
+	entries, err := files.ReadDir(d.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, at := range entries {
+		number, _, _ := strings.Cut(at.Name(), "-")
+		epoch, other := strconv.Atoi(number)
+		is := other == nil && strings.HasPrefix(at.Name(), listName(epoch)) && strings.HasSuffix(at.Name(), ".json")
+		if is && epoch < d.begun-2*mostDays {
+			err = errors.Join(err, files.Remove(files.Join(d.dir, at.Name())))
+		}
+	}
+	return err
 }

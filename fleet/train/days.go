@@ -20,9 +20,10 @@ import (
 //	}
 //
 // Which files a day has, with their sizes and checksums, is settled before its first step, by a file below "days" in
-// the directory for checkpoints, which such a job must have. What comes later into a day's directory is not trained on,
-// a file that grows is read to the size that it had, and one that was changed or is gone ends the job with an error.
-// Files are dealt to workers by size; of fewer than 4 a worker each takes its share of lines.
+// the directory for checkpoints, which such a job must have, and goes when 600 more have begun. What comes later into a
+// day's directory is not trained on, a file that grows is read to the size that it had, and one that was changed or is
+// gone ends the job with an error. Files are dealt to workers by size; of fewer than 4 a worker each takes its share of
+// lines.
 //
 // A day ends when all workers have trained on it: hooks end the epoch, a period ends under the day's name, as by
 // [fleet.Fleet.Shrink], a base is published, a checkpoint is saved, and what was done is written. Each happens once,

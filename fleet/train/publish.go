@@ -21,8 +21,8 @@ import (
 )
 
 // Publish says where a job of days publishes its model for serving: a base at each day's end, bases/NAME, deltas
-// between, deltas/NAME-NN, and what was done, done/NAME.json, written last. A serve.Scorer of Dir follows them. Dir
-// belongs to the job as long as it runs: another is refused.
+// between, deltas/NAME-NN, and what was done, done/NAME.json, written last, which stays. A serve.Scorer of Dir follows
+// them. Dir belongs to the job as long as it runs: another is refused.
 type Publish struct {
 	// Dir is a directory, or a URL of one; "" publishes nothing.
 	Dir string

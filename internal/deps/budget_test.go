@@ -17,13 +17,13 @@ type budget struct {
 // budgets are those of top-level folders, and of each package of more than 1,500 lines. Who needs more changes a number in
 // the same commit, and says in its message what it buys.
 var budgets = map[string]budget{
-	"dataset":                    {5915, 82},
-	"dataset/...":                {7255, 84},
+	"dataset":                    {5930, 82},
+	"dataset/...":                {7270, 84},
 	"fleet":                      {1593, 45},
-	"fleet/...":                  {17599, 143},
+	"fleet/...":                  {17621, 143},
 	"fleet/fleetrun":             {4205, 0},
-	"fleet/train":                {7874, 34},
-	"fleet/train/internal/check": {1542, 0},
+	"fleet/train":                {7905, 34},
+	"fleet/train/internal/check": {1546, 0},
 	"internal/...":               {47307, 0},
 	"internal/checkpoint":        {2769, 0},
 	"internal/client":            {2252, 0},
@@ -40,7 +40,7 @@ var budgets = map[string]budget{
 	"optimizer/weights":          {1707, 13},
 	"rolemaker":                  {1833, 16},
 	"rolemaker/...":              {2537, 16},
-	"strategy/...":               {1414, 60},
+	"strategy/...":               {1416, 60},
 	"transport":                  {2758, 27},
 	"transport/...":              {2995, 33},
 }

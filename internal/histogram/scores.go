@@ -276,6 +276,9 @@ func (s *Scores) Join(b []byte) error {
 		s.drop()
 	}
 	s.halve(min(int(b[0]), 64))
+	if s.sorted <= len(s.rows)-s.sorted { // then those of the process before, which are in order, are merged
+		s.order()
+	}
 	last, weighted := scored{}, b[1]&hasWeights != 0
 	for b = b[2:]; len(b) > 0; {
 		group, n := binary.Uvarint(b)

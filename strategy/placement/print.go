@@ -43,6 +43,8 @@ func (p *Plan) rows(w io.Writer, v int) {
 		row = size(int64(n)) + " a row"
 		if most := p.Variables[v].MostRows; most > 0 {
 			row += fmt.Sprintf(", room for %d", most)
+		} else if p.Variables[v].Open {
+			row += fmt.Sprintf(", %d in a GiB", 1<<30/n)
 		}
 	}
 	if p.Variables[v].Open {

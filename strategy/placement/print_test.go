@@ -14,6 +14,7 @@ func ExampleNew() {
 		{Name: "fc.w", Shape: []int{784, 128}},
 		{Name: "fc.b", Shape: []int{128}},
 		{Name: "user", Shape: []int{0, 16}, Open: true, RowBytes: 112, MostRows: 9_000_000},
+		{Name: "ad", Shape: []int{0, 16}, Open: true, RowBytes: 112},
 	}
 	plan, err := placement.New(vars, 2, placement.Options{})
 	if err != nil {
@@ -22,12 +23,13 @@ func ExampleNew() {
 	}
 	fmt.Print(plan)
 	// Output:
-	// placement of 3 variables on 2 servers by RoundRobin
+	// placement of 4 variables on 2 servers by RoundRobin
 	//   variable       block      shape  elements                          bytes  server
 	//       fc.w      1 of 2  [392 128]     50176                      196.0 KiB       0
 	//       fc.w      2 of 2  [392 128]     50176                      196.0 KiB       1
 	//       fc.b       whole      [128]       128                          512 B       0
 	//       user  rows by id     [* 16]         -  112 B a row, room for 9000000     all
+	//         ad  rows by id     [* 16]         -  112 B a row, 9586980 in a GiB     all
 	// server 0: 2 blocks, 50304 elements, 196.5 KiB
 	// server 1: 1 block, 50176 elements, 196.0 KiB
 	// imbalance: the fullest server holds 1.00 times the mean

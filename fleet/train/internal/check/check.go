@@ -64,6 +64,8 @@ type Report struct {
 	Findings       []Finding
 	// Pushed and Pulled are the bytes of a worker's step with servers, before compression; 0 if not known.
 	Pushed, Pulled float64
+	// Room says of each table how many bytes a row takes, and how many rows fit.
+	Room []string
 
 	rows, tested readings // contents of the feeds
 	texts        []*texts // of the files

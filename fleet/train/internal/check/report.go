@@ -29,6 +29,9 @@ func (r *Report) String() string {
 	}
 	table(&s, "param\tshape\tgradient\tsize\tmoved by\tbytes\t", len(r.Params),
 		func(w io.Writer, i int) { r.Params[i].row(w) })
+	for _, text := range r.Room {
+		s.WriteString(text + "\n\n")
+	}
 	if len(r.graph.labels) > 1 {
 		s.WriteString("of several labels none is compared with the feeds\n\n")
 	}
