@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 )
 
@@ -132,7 +133,7 @@ func putIDs(dst []byte, ids []uint64) []byte {
 		d := id - next
 		next = id + 1
 		if d >= 1<<14 {
-			at += binary.PutUvarint(dst[at:], d)
+			at += putUvarint(dst[at:], d)
 			continue
 		}
 		two := (1<<7 - 1 - d) >> 63 // 1 if d takes two bytes, else 0
@@ -140,6 +141,19 @@ func putIDs(dst []byte, ids []uint64) []byte {
 		at += 1 + int(two)
 	}
 	return dst[:at]
+}
+
+// putUvarint is [binary.PutUvarint] without a branch for each byte, as uvarint.
+func putUvarint(dst []byte, d uint64) (size int) {
+	if d >= 1<<56 {
+		return binary.PutUvarint(dst, d)
+	}
+	w := d&0x000000000fffffff | d<<4&0x0fffffff00000000
+	w = w&0x00003fff00003fff | w<<2&0x3fff00003fff0000
+	w = w&0x007f007f007f007f | w<<1&0x7f007f007f007f00
+	size = (bits.Len64(d|1) + 6) / 7
+	binary.LittleEndian.PutUint64(dst, w|highBits&(1<<uint(8*size-8)-1))
+	return size
 }
 
 func (b *Builder) startSection(kind Kind, flags byte, param uint32, size int) {

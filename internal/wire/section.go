@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -212,32 +213,32 @@ func (s Section) split() (ids, rest []byte, err error) {
 	return s.data[8 : 8+size], s.data[end:], nil
 }
 
-// appendIDs decodes n ids that fill b. Most differences take one byte or two, unpredictably: two are always read, and
-// the second counts only if needed.
+// appendIDs decodes n ids that fill b. Most differences take one byte or two, unpredictably: eight bytes are loaded at
+// once, and if no number in them is longer, four ids are read without a branch for their sizes.
 func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	next := uint64(0) // the smallest id that may follow
-	at := 0
-	dst = slices.Grow(dst, n) // n is at most len(b)
-	for i := range n {
-		var d uint64
-		if pair := pairAt(b, at); pair&0x8080 != 0x8080 {
-			two := pair >> 7 & 1
-			d = pair&0x7f | pair>>8<<7&-two
-			at += 1 + int(two)
-		} else {
-			v, k := binary.Uvarint(b[at:])
-			if k <= 0 {
-				return dst, fmt.Errorf("wire: id %d of %d is cut off: %w", i+1, n, ErrFrame)
+	at, from := 0, len(dst)
+	dst = slices.Grow(dst, n)[:from+n] // n is at most len(b)
+	for i := 0; i < n; {
+		if i+4 <= n && at+8 <= len(b) && next < 1<<63 { // four short numbers can't lead beyond 64 bits
+			if w := binary.LittleEndian.Uint64(b[at:]); w&(w<<8)&highBits == 0 {
+				size := 0
+				next, size = fourShort((*[4]uint64)(dst[from+i:]), w, next)
+				i, at = i+4, at+size
+				continue
 			}
-			d = v
-			at += k
 		}
+		d, size := uvarint(b[at:])
+		if size <= 0 {
+			return dst[:from+i], fmt.Errorf("wire: id %d of %d is cut off: %w", i+1, n, ErrFrame)
+		}
+		at += size
 		id := next + d
 		if id < next || id == math.MaxUint64 && i < n-1 {
-			return dst, fmt.Errorf("wire: id %d of %d is beyond 64 bits: %w", i+1, n, ErrFrame)
+			return dst[:from+i], fmt.Errorf("wire: id %d of %d is beyond 64 bits: %w", i+1, n, ErrFrame)
 		}
-		dst = append(dst, id)
-		next = id + 1
+		dst[from+i] = id
+		i, next = i+1, id+1
 	}
 	if at != len(b) {
 		return dst, fmt.Errorf("wire: %d bytes after the last id: %w", len(b)-at, ErrFrame)
@@ -245,15 +246,37 @@ func appendIDs(dst []uint64, b []byte, n int) ([]uint64, error) {
 	return dst, nil
 }
 
-// pairAt is the two bytes at a place; a missing byte has the bit that continues a number.
-func pairAt(b []byte, at int) uint64 {
-	if at+1 < len(b) {
-		return uint64(binary.LittleEndian.Uint16(b[at:]))
+// fourShort reads four ids of one or two bytes each, and returns the smallest id that may follow, and their size.
+func fourShort(ids *[4]uint64, w, next uint64) (_ uint64, size int) {
+	for i := range ids {
+		two := w >> 7 & 1
+		ids[i] = next + w&0x7f + w>>1&0x3f80&-two
+		next = ids[i] + 1
+		w = w >> 8 >> (8 & -two)
+		size += 1 + int(two)
 	}
-	if at < len(b) {
-		return 0x8000 | uint64(b[at])
-	}
-	return 0x8080
+	return next, size
 }
+
+// uvarint is [binary.Uvarint] without a branch for each byte. Of eight bytes the first without the high bit ends the
+// number, and their lower 7 bits are moved together in pairs.
+func uvarint(b []byte) (v uint64, size int) {
+	if len(b) < 8 {
+		return binary.Uvarint(b)
+	}
+	w := binary.LittleEndian.Uint64(b)
+	end := ^w & highBits
+	if end == 0 {
+		return binary.Uvarint(b)
+	}
+	w &= (end ^ (end - 1)) &^ highBits
+	w = w&0x007f007f007f007f | w>>1&0x3f803f803f803f80
+	w = w&0x00003fff00003fff | w>>2&0x0fffc0000fffc000
+	w = w&0x000000000fffffff | w>>4&0x00fffffff0000000
+	return w, bits.TrailingZeros64(end)>>3 + 1
+}
+
+// highBits are the bits that say of each byte of a number that another follows.
+const highBits = 0x8080808080808080
 
 func pad(n int) int { return (n + 7) &^ 7 }
